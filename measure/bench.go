@@ -40,6 +40,8 @@ type bench struct {
 	lock       *lab.Measurement
 	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
+	// inventory is the host that the runs were planned for.
+	inventory *host.Inventory
 	// online are the host's CPUs.
 	online []int
 	// explain is Experiment.Explain.
@@ -107,6 +109,15 @@ func (b *bench) set(ctx context.Context, r run) error {
 	if p.Traffic == nil {
 		return b.stopGenerator()
 	}
+	found, _, err := b.asFound(r)
+	if err != nil {
+		return err
+	}
+	return b.open(ctx, found)
+}
+
+// open has engines send and receive the stream of a plan.
+func (b *bench) open(ctx context.Context, p *plan.Plan) error {
 	stream := streamIdentity(p.Traffic)
 	if b.generator != nil && b.streamID == stream {
 		return nil
@@ -201,6 +212,14 @@ func identity(v any) string {
 
 // trial runs one trial on the lab and engines from set.
 func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, error) {
+	var addresses []string
+	var err error
+	if r.plan, addresses, err = b.asFound(r); err != nil {
+		return result.Record{}, err
+	}
+	if err := b.open(ctx, r.plan); err != nil {
+		return result.Record{}, err
+	}
 	t := r.plan.Traffic
 	if err := b.releaseRecording(); err != nil {
 		return result.Record{}, err
@@ -319,6 +338,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	rec.Details.Maximum, rec.ServicesLog = r.share, said
+	rec.Details.Notes = append(rec.Details.Notes, addresses...)
 	b.keepRecording(&rec, o.outcome.Recorded, *t)
 	keepTrace(&rec, o)
 	if b.explain != nil && rec.Causes != nil {

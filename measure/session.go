@@ -44,7 +44,7 @@ func (s *Session) End() error {
 // of a network dies, it still measures the other trials, and returns a DeathsError. Afterwards the
 // lab is gone, and the session over.
 func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) error {
-	b := &bench{source: s.Source, texts: s.Scripts, writer: writer, folder: writer.Dir(), watch: watch, lock: s.lock, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
+	b := &bench{source: s.Source, texts: s.Scripts, writer: writer, folder: writer.Dir(), watch: watch, lock: s.lock, inventory: s.inventory, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
 	dead := &deaths{}
 	err := s.measure(ctx, b, writer, dead)
 	if errors.Is(err, errGaveUp) {

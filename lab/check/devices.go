@@ -147,7 +147,7 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	planned, e := c.Index().EndOf(n.Name, i.Name)
 	// Of an end that is up and has no carrier, the check of its other end says why.
 	device, elsewhere := view.Find(i.Name), hardware(c.Lab, i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
-	problem, remedy := compareDevice(i, device, elsewhere && device != nil && device.Up)
+	problem, remedy := compareDevice(i, device, elsewhere && device != nil && device.Up, changesItself(n) && i.Link != spec.ManagementLink)
 	if problem == "" && planned != nil {
 		problem, remedy = c.deeper(n, i, *planned, e, view)
 	}
@@ -166,6 +166,7 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 // deeper compares what an interface has besides its state, MTU and addresses.
 func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, Remedy) {
 	device := view.Find(i.Name)
+	i.Neighbours = c.certain(i)
 	want := link.End{
 		Interface: &i, Free: changesItself(n), XDP: i.Device != nil || c.cut[l.Name], Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
 	}
@@ -192,6 +193,15 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 		}
 	}
 	return strings.Join(problems, ", "), mend
+}
+
+// certain are the neighbours of an interface whose addresses nobody but nines sets.
+func (c *deviceCheck) certain(i plan.Interface) []plan.Neighbour {
+	return slices.DeleteFunc(slices.Clone(i.Neighbours), func(neighbour plan.Neighbour) bool {
+		return slices.ContainsFunc(c.Plan().Nodes, func(n plan.Node) bool {
+			return changesItself(n) && slices.ContainsFunc(n.Interfaces, func(other plan.Interface) bool { return other.Link == i.Link && other.MAC == neighbour.MAC })
+		})
+	})
 }
 
 // changesItself is true for a node in which the experiment's own commands, scripts or programs may set
@@ -235,8 +245,9 @@ const (
 )
 
 // compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
-// not differ. elsewhere is true where why it has no carrier is found elsewhere, as with a cable. It is pure.
-func compareDevice(planned plan.Interface, now *link.Seen, elsewhere bool) (string, Remedy) {
+// not differ. elsewhere is true where why it has no carrier is found elsewhere, as with a cable; readdresses where the
+// experiment itself may set addresses, which are read before each trial. It is pure.
+func compareDevice(planned plan.Interface, now *link.Seen, elsewhere, readdresses bool) (string, Remedy) {
 	if now == nil {
 		return "is gone", RemakeLink
 	}
@@ -245,15 +256,30 @@ func compareDevice(planned plan.Interface, now *link.Seen, elsewhere bool) (stri
 		return "is down", Reconfigure
 	case planned.MTU != 0 && now.MTU != planned.MTU:
 		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), RemakeLink
+	case readdresses:
+		return "", 0
 	case planned.MAC != "" && !strings.EqualFold(now.MAC, planned.MAC):
 		return fmt.Sprintf("has the MAC address %s, and %s is planned", now.MAC, planned.MAC), RemakeLink
 	}
-	for _, address := range planned.Addresses {
-		if !slices.ContainsFunc(now.Addresses, func(has string) bool { return samePrefix(has, address) }) {
-			return fmt.Sprintf("has lost its address %s", address), Reconfigure
-		}
+	if lost := lostAddress(planned, now); lost != "" {
+		return fmt.Sprintf("has lost its address %s", lost), Reconfigure
 	}
 	return "", 0
+}
+
+// lostAddress is the first of the planned addresses that a device does not have; empty if it has all.
+func lostAddress(planned plan.Interface, now *link.Seen) string {
+	for _, address := range planned.Addresses {
+		if !slices.ContainsFunc(now.Addresses, func(has string) bool { return samePrefix(has, address) }) {
+			return address
+		}
+	}
+	return ""
+}
+
+func linkLocal(prefix string) bool {
+	p, err := netip.ParsePrefix(prefix)
+	return err == nil && p.Addr().IsLinkLocalUnicast()
 }
 
 func samePrefix(a, b string) bool {

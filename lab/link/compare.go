@@ -92,7 +92,7 @@ func (s *Seen) Differences(want End) []Difference {
 		}
 		switch mac := s.permanent(n.IP); {
 		case mac != "" && strings.EqualFold(mac, n.MAC): // a device's parameters may write it in capitals
-		case mac != "":
+		case mac != "" && !want.Free:
 			add(RepairSettings, "has the MAC address %s for its neighbour %s, which has %s", mac, n.IP, n.MAC)
 		case !want.Free: // as a routing daemon replaces permanent entries by its own
 			add(RepairSettings, "has lost its neighbour %s (%s)", n.IP, n.MAC)
