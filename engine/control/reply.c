@@ -264,9 +264,9 @@ static json_t *ways(const struct trial *t)
 			json_decref(list);
 			return json_null();
 		}
-		for (unsigned j = 0; j < inlet->ways.count; j++)
-			json_array_append_new(list, way(inlet->port, &inlet->ways.rows[j]));
-		others += inlet->ways.others;
+		for (unsigned j = 0; j < inlet->ways.table.count; j++)
+			json_array_append_new(list, way(inlet->port, &inlet->ways.table.rows[j]));
+		others += inlet->ways.table.others;
 	}
 	return json_pack("{s:o,s:o}", "ways", list, "others", number(others));
 }

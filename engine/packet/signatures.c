@@ -3,6 +3,67 @@
 
 #include <string.h>
 
+static struct signature signature_of(const uint8_t *data, const struct signature_flows *flows)
+{
+	const struct frame_header *h = (const struct frame_header *)data;
+	struct signature s = {.fields = {
+				      .ttl = h->ttl,
+				      .tos = h->tos,
+				      .ip_length = h->ip_length,
+				      .ip_source = h->ip_source,
+				      .ip_destination = h->ip_destination,
+				      .udp_source = h->udp_source,
+				      .udp_destination = h->udp_destination,
+			      }};
+	memcpy(s.fields.destination, data, 12);
+	signature_join_flows(&s, flows);
+	return s;
+}
+
+/* Of the header (struct frame_header): 1 where it tells of the way. */
+static const uint8_t tells[FRAME_HEADERS] = {
+	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, /* MAC addresses */
+	0, 0, 0, 1, 1, 1, /* Ethernet type, version; TOS, length */
+	0, 0, 0, 0, 1, 0, 0, 0, /* identification, fragment; TTL; protocol, checksum */
+	1, 1, 1, 1, 1, 1, 1, 1, /* addresses */
+	1, 1, 1, 1, /* ports */
+};
+
+void ways_begin(struct ways *w, const struct port_config *c)
+{
+	static const unsigned at[WAY_WORDS] = {0, 16, 26};
+	memset(w, 0, sizeof *w);
+	w->flows = signature_flows_of(c);
+	for (unsigned i = 0; i < WAY_WORDS; i++) {
+		uint8_t mask[16];
+		for (unsigned j = 0; j < 16; j++)
+			mask[j] = tells[at[i] + j] ? 0xff : 0;
+		memcpy(&w->mask.words[i], mask, 16);
+	}
+}
+
+void ways_end(struct ways *w)
+{
+	if (w->run)
+		w->table.rows[w->table.last].packets += w->run;
+	w->run = 0;
+}
+
+void way_count(struct ways *w, const uint8_t *data)
+{
+	static const unsigned at[WAY_WORDS] = {0, 16, 26};
+	struct signature s = signature_of(data, &w->flows);
+	uint64_t others = w->table.others;
+	ways_end(w);
+	signatures_add(&w->table, &s, 1);
+	if (others != w->table.others)
+		return; /* it has found no room, and so nothing is like it */
+	for (unsigned i = 0; i < WAY_WORDS; i++) {
+		__m128i word = _mm_loadu_si128((const __m128i *)(data + at[i]));
+		w->last.words[i] = _mm_and_si128(word, w->mask.words[i]);
+	}
+}
+
 void signatures_add(struct signatures *t, const struct signature *s, uint64_t packets)
 {
 	for (unsigned i = 0; i < t->count; i++) {

@@ -139,10 +139,8 @@ unsigned receiver_step(struct trial *t, struct inlet *inlet, uint64_t begun)
 			m->warmup++;
 			continue;
 		}
-		if (inlet->frames) {
-			struct signature way = signature_of(burst[i].data, &inlet->flows);
-			signatures_count(&inlet->ways, &way);
-		}
+		if (inlet->frames)
+			ways_count(&inlet->ways, burst[i].data);
 		enum seen_verdict seen = seen_record(&m->seen, payload.id);
 		if (r->recorder && seen != SEEN_LATE)
 			recorder_put(r->recorder, payload.id, recorder_saturate(poll_gap), now);

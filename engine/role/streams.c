@@ -60,7 +60,7 @@ static struct inlet *inlet_of(struct trial *t, struct port *port)
 	t->inlet_count++;
 	inlet->port = port;
 	inlet->frames = inlet->ways_seen = port->ops->layer == PORT_FRAME;
-	inlet->flows = signature_flows_of(&port->config);
+	ways_begin(&inlet->ways, &port->config);
 	/* What gives such a port its packets knows nothing of the engine's UDP port. */
 	if (port->ops->takes_device || port->config.map[0])
 		inlet->foreign = port_drop_counter(port, "rx_foreign");

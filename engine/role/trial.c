@@ -180,11 +180,13 @@ static void begin_ways(struct trial *t, struct inlet *inlet)
 static void read_ways(struct trial *t, struct inlet *inlet)
 {
 	struct signatures counted;
+	if (inlet->frames)
+		ways_end(&inlet->ways);
 	if (!inlet->ways_seen || inlet->frames)
 		return;
 	inlet->ways_seen = inlet->port->ops->ways_read(inlet->port, &counted) == 0;
 	if (inlet->ways_seen)
-		signatures_merge(&inlet->ways, &counted);
+		signatures_merge(&inlet->ways.table, &counted);
 	else
 		trial_note(t, "%s: which way packets came cannot be read",
 			   inlet->port->config.name);

@@ -93,8 +93,7 @@ struct inlet {
 	uint64_t *foreign; /* counts frames on a device that are no packets; else NULL */
 	bool frames; /* the buffers have the headers */
 	bool ways_seen; /* if not, `ways` is empty, and a note says why */
-	struct signature_flows flows;
-	struct signatures ways; /* of measured packets, also of duplicates */
+	struct ways ways; /* of measured packets, also of duplicates */
 };
 
 /* Owned by the measuring thread. */
