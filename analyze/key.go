@@ -21,7 +21,7 @@ const (
 	// MoonSniff is MoonGen's u32 id at frame offset 42, followed by the mark 0x55, and the id in an
 	// .mscap file.
 	MoonSniff Key = "moonsniff"
-	// Nines is the id and stream in nines' own payload, and whether the packet is of the warm-up.
+	// Nines is the id and stream in nines' own payload, and whether the packet was measured.
 	Nines Key = "nines"
 	// Flow is the u32 id at the beginning of the payload, and both ports.
 	Flow Key = "flow"
@@ -47,13 +47,14 @@ func (k Key) readsID() bool { return k != Content && k != Published }
 
 const payloadMark = 0x55 // of MoonSniff and nines
 
-// What follows the id and the mark in nines' payload (docs/engine-protocol.md): flags, of which only
-// this one tells packets with equal ids apart, and at the end the stream. Before there were streams,
+// What follows the id and the mark in nines' payload (docs/engine-protocol.md): flags, of which one
+// tells packets with equal ids apart and one marks those that only look for a path, and at the end the stream. Before there were streams,
 // its two bytes were the highest of a 64-bit counter: the same wherever the packet was captured.
 const (
 	ninesFlags, ninesStream = 5, 16
 	ninesBytes              = 18
 	ninesMeasured           = 1
+	ninesProbe              = 4
 )
 
 // extractor takes keys out of packets. It is safe for concurrent use.
@@ -130,7 +131,7 @@ func (x *extractor) id(plain plainness, link packetfile.LinkType, data []byte) (
 	case MoonSniff:
 		return id, len(load) >= 5 && load[4] == payloadMark
 	case Nines:
-		if len(load) <= ninesFlags || load[4] != payloadMark {
+		if len(load) <= ninesFlags || load[4] != payloadMark || load[ninesFlags]&ninesProbe != 0 {
 			return 0, false
 		}
 		id |= uint64(load[ninesFlags]&ninesMeasured) << 32

@@ -20,7 +20,7 @@ func unhex(t *testing.T, text string) []byte {
 const (
 	ipv4UDP = "4500003c03b100004011ab2c0a000010c0a80102"
 	udpHead = "040000350028abcd"
-	payload = "b10300005507000000000000000000000201"
+	payload = "b10300005503000000000000000000000201"
 )
 
 // The same packet on different links has the same id, ports and flow.
@@ -75,6 +75,7 @@ func TestKeysOfNinesHaveThePhaseAndTheStream(t *testing.T) {
 		"warm-up":             {"b10300005500000000000000000000000000", 0x3b1},
 		"measured":            {"b10300005501000000000000000000000000", 0x3b1 | 1<<32},
 		"side B":              {"b10300005503000000000000000000000000", 0x3b1 | 1<<32},
+		"probe":               {"b10300005505000000000000000000000000", 0},
 		"second stream":       {"b10300005501aabbccdd11223344550100ff", 0x3b1 | 1<<32 | 0xff00<<40},
 		"cut":                 {"b10300005501aabbccdd1122334455", 0x3b1 | 1<<32},
 		"before streams":      {"b10300005501aabbccdd1122334455660000", 0x3b1 | 1<<32},

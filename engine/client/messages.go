@@ -148,6 +148,8 @@ type Trial struct {
 	// these and of the slowest packets the engine's memory has room for.
 	Ordinary int `json:"ordinary,omitempty"`
 	Notices  int `json:"notices,omitempty"`
+	// Probe marks the packets: they only look for a path, and are left out of what is read from captures.
+	Probe bool `json:"probe,omitempty"`
 	// RecordSent and RecordReceived are files for a record of each packet: a path, or
 	// "fd:3" for one that the engine was started with. They take a single stream.
 	RecordSent     string `json:"record_sent,omitempty"`

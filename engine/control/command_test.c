@@ -75,7 +75,7 @@ static void test_trial_takes_all_keys(void **state)
 			"\"pattern\":\"poisson\",\"burst\":32,\"seed\":9},"
 			"{\"tx\":\"b\",\"rx\":\"a\"}],"
 			"\"warmup_ns\":1,\"duration_ns\":2,\"drain_ns\":3,\"start_ns\":4,"
-			"\"outliers\":5}",
+			"\"outliers\":5,\"probe\":true}",
 			&c, error);
 	assert_string_equal(error, "");
 	assert_int_equal(err, 0);
@@ -99,6 +99,7 @@ static void test_trial_takes_all_keys(void **state)
 	assert_int_equal(c.trial.drain_ns, 3);
 	assert_int_equal(c.trial.start_ns, 4);
 	assert_int_equal(c.trial.outliers, 5);
+	assert_true(c.trial.probe);
 	assert_string_equal(c.trial.role, "loop");
 	err = parse(TRIAL "\"record_sent\":\"fd:3\",\"record_received\":\"/tmp/r\"}", &c, error);
 	assert_int_equal(err, 0);

@@ -278,6 +278,7 @@ const struct field trial_fields[] = {
 	UINT("duration_ns", trial.duration_ns, 1, DURATION_MAX_NS, REQUIRED),
 	UINT("drain_ns", trial.drain_ns, 0, DURATION_MAX_NS),
 	UINT("start_ns", trial.start_ns, 0, INT64_MAX / 2),
+	FLAG("probe", trial.probe),
 	UINT("outliers", trial.outliers, 0, OUTLIERS_MAX),
 	UINT("ordinary", trial.ordinary, 0, ORDINARY_MAX),
 	UINT("notices", trial.notices, 0, NOTICES_MAX),

@@ -204,7 +204,7 @@ static void test_payload_is_the_protocols(void **state)
 	other[4] = 0x55;
 	for (unsigned flags = 0; flags < 256; flags++) {
 		other[5] = (uint8_t)flags;
-		assert_int_equal(payload_read(other, 18, &p), flags < 4);
+		assert_int_equal(payload_read(other, 18, &p), flags < 8);
 	}
 	assert_int_equal(payload_saturate_lag(UINT64_C(5000000000)), UINT32_MAX);
 	assert_int_equal(payload_saturate_lag(12), 12);

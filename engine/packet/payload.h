@@ -31,7 +31,8 @@ enum {
 enum payload_flags {
 	PAYLOAD_MEASURED = 1, /* else of the warm-up */
 	PAYLOAD_SIDE_B = 2, /* of a duet's second device */
-	PAYLOAD_FLAGS = PAYLOAD_MEASURED | PAYLOAD_SIDE_B,
+	PAYLOAD_PROBE = 4, /* of a trial that only looks for a path */
+	PAYLOAD_FLAGS = PAYLOAD_MEASURED | PAYLOAD_SIDE_B | PAYLOAD_PROBE,
 };
 
 struct payload {

@@ -144,7 +144,7 @@ static inline struct stamp write_packet(struct trial *t, const struct outlet *o,
 		.id = id,
 		.send_lag_ns = payload_saturate_lag(stamp.lag_ns),
 		.stream = o->holder->number,
-		.flags = o->held_measured ? PAYLOAD_MEASURED : 0,
+		.flags = o->held_measured ? t->measured_flags : 0,
 	};
 	if (o->port->ops->layer == PORT_PAYLOAD) {
 		struct payload_words words = payload_pack(&payload);

@@ -63,6 +63,7 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 		goto fail;
 	memset(t, 0, sizeof *t); /* this also faults it in */
 	t->config = *config;
+	t->measured_flags = PAYLOAD_MEASURED | (config->probe ? PAYLOAD_PROBE : 0);
 	if (config->foreign)
 		t->config.sender_scale.ticks_per_ns =
 			clock_ticks_per_ns(config->sender_scale.ns_per_tick);

@@ -59,6 +59,8 @@ struct trial_config {
 	 * foreign is set. Only its base and ns_per_tick are. */
 	struct clock_scale sender_scale;
 	bool foreign;
+	/* Its packets only look for a path: those who read captures leave them out. */
+	bool probe;
 	uint32_t outliers;
 	uint32_t ordinary; /* packets picked at random */
 	uint32_t notices; /* room for this many announcements; 0: none */
@@ -168,6 +170,7 @@ struct trial {
 	struct receiver receiver;
 	struct gaps gaps;
 	uint32_t seconds;
+	uint8_t measured_flags; /* in the measured packets */
 	uint64_t *rates; /* offered, sent, received: `seconds` each */
 	struct thread_runs runs;
 	uint64_t waited_ns; /* of the runs' delay: for other work, see waits.h */

@@ -169,11 +169,18 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 // as the frame size, come from the plan. When ctx ends first, it ends the trial and returns what
 // was measured with Interrupted set.
 func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, progress func(client.Progress)) (Outcome, error) {
-	trial := client.Trial{
+	return g.run(ctx, trialOf(stream, seed), progress)
+}
+
+func trialOf(stream spec.Traffic, seed uint64) client.Trial {
+	return client.Trial{
 		Streams:  []client.Stream{{RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed}},
 		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),
 		Outliers: stream.Outliers,
 	}
+}
+
+func (g *Generator) run(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
 	if g.tracing != nil {
 		trial.Ordinary, trial.Notices = g.tracing.Ordinary, g.tracing.Notices
 	}
@@ -184,12 +191,15 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 	return run(ctx, trial, progress)
 }
 
-// Probe is Run without what recorders want of a trial: nothing is announced or written for its packets.
+// Probe is Run without what recorders want of a trial: nothing is announced or written for its packets, and they are
+// marked, for those who capture.
 func (g *Generator) Probe(ctx context.Context, stream spec.Traffic) (Outcome, error) {
 	tracing, begun, files := g.tracing, g.begun, g.files
 	g.tracing, g.begun, g.files = nil, nil, recordFiles{}
 	defer func() { g.tracing, g.begun, g.files = tracing, begun, files }()
-	return g.Run(ctx, stream, 1, nil)
+	trial := trialOf(stream, 1)
+	trial.Probe = true
+	return g.run(ctx, trial, nil)
 }
 
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {

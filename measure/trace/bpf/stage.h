@@ -72,7 +72,8 @@ struct packet_head {
 	__u64 ticks : 48, stream : 16;
 };
 
-enum { ETHERNET = 14, IP = 20, UDP = 8, HEAD_BEFORE = 6, PAYLOAD = 18, MARK = 0x55, MEASURED = 1 };
+enum { ETHERNET = 14, IP = 20, UDP = 8, HEAD_BEFORE = 6, PAYLOAD = 18, MARK = 0x55 };
+enum { MEASURED = 1, PROBE = 4 };
 /* Ids count per stream, so only one is followed: the first. */
 enum { STREAM = 0 };
 
@@ -95,7 +96,7 @@ static __always_inline bool packet_read(const struct sk_buff *skb, int payload,
 		return false;
 	if (bpf_probe_read_kernel(h, sizeof *h, skb->data + payload - HEAD_BEFORE))
 		return false;
-	return h->mark == MARK && h->flags & MEASURED && h->stream == STREAM &&
+	return h->mark == MARK && (h->flags & (MEASURED | PROBE)) == MEASURED && h->stream == STREAM &&
 	       h->destination_port == udp_port;
 }
 
