@@ -43,7 +43,7 @@ var runtimes = []RuntimeDescriptor{
 			"hugepage_limit": {"a virtual machine uses exactly its memory, so it needs no limit", "remove it, and write memory"},
 			"mounts":         {"a virtual machine cannot access the host's files", "remove mounts; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
 			"devices":        {"a virtual machine has devices of its own", "remove devices; a link of the kinds passthrough and sriov gives it one of the host's"},
-			"services":       {"the programs of a virtual machine are started by its guest", "put it into the image, where systemd starts it"},
+			"services":       {"nines keeps no programs in a virtual machine", "start it by exec, in the background and with its output in a file, or use runtime: netns, lxc or oci"},
 			"privileged":     {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
 			"allow":          {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
 			"rootfs":         {"a vm node has a small file system of its own, in memory", "write image for the files of an image"},
