@@ -93,6 +93,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 			return err
 		}
 		b.lab, b.labID, b.unset, b.proved, b.services = built, l, false, false, service.Listener{}
+		_ = built.TakeRestarts() // a node that was unhealthy or restarted until the lab was up concerns no trial
 		if b.isolation, err = isolationOf(built); err != nil {
 			return err
 		}

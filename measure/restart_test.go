@@ -102,6 +102,28 @@ func TestATrialWithARestartIsInvalid(t *testing.T) {
 	}
 }
 
+// TestANodeThatWasUnhealthyBeforeIsNoReason: one that became healthy while the lab came up, as a router that learns its
+// routes.
+func TestANodeThatWasUnhealthyBeforeIsNoReason(t *testing.T) {
+	labtest.Experiment(t)
+	checks := filepath.Join(t.TempDir(), "checks")
+	slow := fmt.Sprintf(`{exec: [sh, -c, "echo >>%s; [ $(wc -l <%[1]s) -ge 5 ]"], interval: 100ms, retries: 2}`, checks)
+	experiment, _ := prepare(t, "wasill", strings.Replace(restartedNetwork, `{exec: ["true"]}`, slow, 1), "traffic.duration=200ms")
+	err := onBench(context.Background(), t, experiment, func(b *bench, r run) error {
+		rec, err := b.trial(context.Background(), r, 1)
+		if reasons := strings.Join(rec.Trial.Reasons, "\n"); strings.Contains(reasons, "unhealthy") {
+			t.Errorf("the trial is %s: %s", rec.Trial.Verdict, reasons)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(checks); err != nil || len(text) < 5 {
+		t.Errorf("%d checks, %v", len(text), err)
+	}
+}
+
 // TestANodeThatIsOffStaysOff: until someone starts it. All trials meanwhile are invalid and name it, or
 // are lost, where it is the node that sends.
 func TestANodeThatIsOffStaysOff(t *testing.T) {
