@@ -77,6 +77,16 @@ func read(from *v1alpha1.Figure) Figure {
 // but not when they arrived. Its bounds were too low where one pause delays many packets.
 func outdated(from *v1alpha1.Figure) bool { return len(from.Histogram) > 0 && len(from.Spread) == 0 }
 
+// Slim drops the packets of a figure, and leaves what Read makes of it: of a histogram without the spread over time
+// stays that there is one.
+func Slim(f *v1alpha1.Figure) {
+	if outdated(f) {
+		f.Histogram = []byte{f.Histogram[0]}
+		return
+	}
+	f.Histogram, f.Spread = nil, nil
+}
+
 // readPoints returns what contradicts among the percentiles.
 func (f *Figure) readPoints(from *v1alpha1.Figure) string {
 	for _, p := range from.Percentiles {

@@ -1,6 +1,7 @@
 package nodefit
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -222,5 +223,26 @@ func TestNearestFirst(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "near far unsure none" {
 		t.Errorf("order is %s", got)
+	}
+}
+
+// TestASlimFigureIsReadAsTheWhole: the scheduler keeps figures without their packets, and the bounds of older agents do
+// not count there either.
+func TestASlimFigureIsReadAsTheWhole(t *testing.T) {
+	whole := but(measured("veth", "", "50", 10, 11, "99", 20, 22), func(f *v1alpha1.Figure) {
+		f.Histogram, f.Spread = make([]byte, 1000), make([]byte, 1000)
+	})
+	older := but(whole, func(f *v1alpha1.Figure) { f.Spread = nil })
+	written := but(whole, func(f *v1alpha1.Figure) { f.Histogram, f.Spread = nil, nil })
+	for _, f := range []v1alpha1.Figure{whole, older, written} {
+		slim := *f.DeepCopy()
+		Slim(&slim)
+		if kept := len(slim.Histogram) + len(slim.Spread); kept > 1 {
+			t.Errorf("%d bytes are kept", kept)
+		}
+		got, want := Read([]v1alpha1.Figure{slim}), Read([]v1alpha1.Figure{f})
+		if !reflect.DeepEqual(got, want) || (want[0].Points[1].BoundNs == 0) != (len(f.Histogram) > 0 && len(f.Spread) == 0) {
+			t.Errorf("%+v, whole %+v", got, want)
+		}
 	}
 }

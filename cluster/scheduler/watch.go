@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/client"
+	"nines.dev/nines/cluster/nodefit"
 )
 
 // defined reports whether the API server knows NodeLatency. Without it the plugin's watch would wait
@@ -70,12 +71,12 @@ func (p *Plugin) follow(ctx context.Context, from *client.Client) (cache.Informe
 	return registration.HasSynced, nil
 }
 
-// slim drops what only people read: with 5,000 nodes it would be most of the memory.
+// slim drops what only people and the agents read: with 5,000 nodes it would be most of the memory.
 func slim(object any) (any, error) {
 	if of, ok := object.(*v1alpha1.NodeLatency); ok {
 		of.ManagedFields = nil
 		for i := range of.Figures {
-			of.Figures[i].Histogram = nil
+			nodefit.Slim(&of.Figures[i])
 		}
 	}
 	return object, nil
