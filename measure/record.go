@@ -109,6 +109,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	if tx.IntendedPackets > tx.TxPackets && !tx.Interrupted {
 		r.Trial.UnsentPackets = tx.IntendedPackets - tx.TxPackets
 	}
+	r.Trial.Ends = ends(o.stream, r.Details.Gaps)
 	if received := r.Trial.ReceivedPPS(); received != nil {
 		r.Details.ReceivedPPS = *received
 	}
@@ -128,6 +129,22 @@ func missing(rx client.TrialResult) *client.Missing {
 		return nil
 	}
 	return rx.Streams[0].Missing
+}
+
+// ends are how the engines ran that a stream begins and ends at, with their threads' own account.
+func ends(stream spec.Traffic, threads []result.GapMeter) *result.Ends {
+	e := &result.Ends{Backend: string(stream.Backend), IO: string(stream.IO), Wait: string(stream.Wait)}
+	var all result.Wakes
+	for _, t := range threads {
+		if t.Wakes != nil {
+			all.Count, all.TotalNs = all.Count+t.Wakes.Count, all.TotalNs+t.Wakes.TotalNs
+		}
+	}
+	if all.Count > 0 {
+		mean := all.TotalNs / int64(all.Count)
+		e.WakeNs = &mean
+	}
+	return e
 }
 
 func perSecond(packets uint64, span time.Duration) float64 {

@@ -45,6 +45,8 @@ type pageData struct {
 	Groups    []pageGroup `json:"groups"`
 	Trials    []pageTrial `json:"trials"`
 	Totals    Totals      `json:"totals"`
+	// Wakes says what the latencies of ends that sleep contain; empty: none sleeps.
+	Wakes     string      `json:"wakes,omitempty"`
 	Baselines []pageTrial `json:"baselines"`
 	// Searches are the findings of search methods.
 	Searches []SearchGroup `json:"searches"`
@@ -111,7 +113,7 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 	totals := TotalsOf(r.Summary.Trials, r.Searches)
 	r = firstTrials(r, maxPageTrials)
 	shown := r.Shown()
-	p := pageData{Schema: PageSchema, Totals: totals, Name: r.Summary.Name, Started: r.Summary.Started,
+	p := pageData{Schema: PageSchema, Totals: totals, Wakes: wakeText(shown), Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
 		Baselines: []pageTrial{}, Curves: []result.Published{}, Traces: []pageTrace{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
 	limits := trialLimitsFor(len(shown))

@@ -61,6 +61,9 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		if repeats > 1 && !options.Repeats {
 			writeCaution(&out, s, groups)
 		}
+		if text := wakeText(summary.Trials); text != "" {
+			out.WriteString("\n" + terminal.Wrap(text, 0, 0, s.Columns) + "\n")
+		}
 		writePaths(&out, s, summary.Trials)
 		writeLosses(&out, s, summary.Trials)
 		writeWindows(&out, s, summary.Trials)

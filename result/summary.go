@@ -63,6 +63,8 @@ type Trial struct {
 	// SeenPath is the path that the packets took; nil where no packet of nines' own was received, and in results of
 	// before.
 	SeenPath *SeenPath `json:"seen_path,omitempty"`
+	// Ends are how the engines at the traffic's ends ran; nil for captures and scripts, and in results of before.
+	Ends *Ends `json:"ends,omitempty"`
 	// Streams are the trial's, if it had several.
 	Streams []Stream `json:"streams,omitempty"`
 	// Scripts are how the nodes' scripts ended, if the trial had any.

@@ -80,6 +80,13 @@ export interface SeenPath {
   nodes?: SeenNode[];
 }
 
+export interface Ends {
+  backend: string;
+  io: string;
+  wait: string;
+  wake_ns?: number;
+}
+
 export interface Stream {
   name: string;
   offered_pps: number;
@@ -391,6 +398,7 @@ export interface Trial {
   reasons: string[];
   lost_as?: string;
   seen_path?: SeenPath;
+  ends?: Ends;
   streams?: Stream[];
   scripts?: Script[];
   received_pps: number | null;
@@ -725,6 +733,7 @@ export interface Page {
   groups: Group[];
   trials: Trial[];
   totals: Totals;
+  wakes?: string;
   baselines: Trial[];
   searches: SearchGroup[];
   tails: Tail[];

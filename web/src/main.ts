@@ -114,6 +114,7 @@ function build(page: Page, place: HTMLElement): void {
     controls(page, selection),
     page.groups.length > firstShown ? hint(selection) : "",
     section("latency", "Latency by percentile", "Both axes are logarithmic: each further nine takes the same width. A line ends where its packets support no further percentile, at the maximum.",
+      page.wakes ? h("p", { class: "hint" }, page.wakes) : null,
       h("div", { class: "tools left" }, ofCaptures(page) ? null : metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on)), swatch(-1, 0)) : null),
       figure(percentileChart(page, selection)), legend(selection),
       page.published_curves.length > 0 ? h("p", { class: "hint" }, `Dotted, published and not measured here: ${page.published_curves.map((p) => `${p.series} (${p.source})`).join("; ")}.`) : null),
