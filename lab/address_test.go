@@ -28,3 +28,36 @@ topology:
 		}
 	}
 }
+
+// TestMACsOfTheFile: on the interface, among the neighbours of the others, and for check.
+func TestMACsOfTheFile(t *testing.T) {
+	labtest.Root(t)
+	for _, kind := range []string{"veth", "bridge", "macvlan", "xdp"} {
+		t.Run(kind, func(t *testing.T) {
+			labtest.Root(t)
+			lab := up(t, `name: tbmac
+topology:
+  nodes:
+    a: {mac: {x: 52:54:00:8E:00:02}}
+    b:
+  links: [{kind: `+kind+`, endpoints: ["a:x", "b:x"]}]
+`)
+			if got := in(t, lab, "a", "cat", "/sys/class/net/x/address"); got != "52:54:00:8e:00:02" {
+				t.Errorf("a has %s", got)
+			}
+			if got := in(t, lab, "b", "ip", "neigh", "show", "dev", "x"); !strings.Contains(got, "52:54:00:8e:00:02 PERMANENT") {
+				t.Errorf("b has the neighbours %s", got)
+			}
+			in(t, lab, "b", "ping", "-c1", "-W2", strings.Split(lab.Plan().Nodes[0].Interfaces[0].Addresses[0], "/")[0])
+			checked, err := lab.Check()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range checked {
+				if c.Problem != "" {
+					t.Errorf("check finds %+v", c)
+				}
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/bits"
+	"net"
 	"net/netip"
 	"slices"
 
@@ -22,24 +23,53 @@ const maxStaticNeighbours = 16
 // slotBits is the prefix length of a slot of labRange: no planned subnet is smaller.
 const slotBits = 30
 
-// assignMACs gives each interface a locally administered address (bit 1 of the
+// assignMACs gives each interface the address of the file, or a locally administered one (bit 1 of the
 // first octet, IEEE 802-2014, 8.4) from the hash of its names, so that it stays
 // the same when other links come and go.
 func (w *work) assignMACs() error {
 	taken := map[string]bool{}
+	if err := w.userMACs(taken); err != nil {
+		return err
+	}
 	for _, l := range w.links {
 		if !l.addressed() {
 			continue
 		}
 		for _, e := range l.endpoints {
-			for salt := 0; ; salt++ {
-				e.mac = hashedMAC(w.prefix, l.name, e.String(), fmt.Sprint(salt))
-				if !taken[e.mac] {
-					break
+			for salt := 0; e.mac == ""; salt++ {
+				if mac := hashedMAC(w.prefix, l.name, e.String(), fmt.Sprint(salt)); !taken[mac] {
+					e.mac, taken[mac] = mac, true
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// userMACs reads what the nodes list.
+func (w *work) userMACs(taken map[string]bool) error {
+	for _, n := range w.nodes {
+		for _, name := range slices.Sorted(maps.Keys(n.spec.MAC)) {
+			place := "node " + n.name + ": mac." + name
+			e := n.endpointOf(name)
+			if e == nil {
+				return at(&Conflict{place, "no link has the endpoint " + n.name + ":" + name, "add it to a link"}, n.steps("mac", name))
+			}
+			mac, err := net.ParseMAC(n.spec.MAC[name])
+			if err != nil {
+				return at(&Conflict{place, err.Error(), `write it as "02:00:00:00:00:01"`}, n.steps("mac", name))
+			}
+			e.mac = mac.String()
 			taken[e.mac] = true
 		}
+	}
+	return nil
+}
+
+// endpointOf is the node's interface of a name; nil: there is none.
+func (n *node) endpointOf(name string) *endpoint {
+	if i := slices.IndexFunc(n.endpoints, func(e *endpoint) bool { return e.name == name }); i >= 0 {
+		return n.endpoints[i]
 	}
 	return nil
 }
@@ -99,11 +129,10 @@ func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
 	for _, n := range w.nodes {
 		for _, name := range slices.Sorted(maps.Keys(n.spec.Addresses)) {
 			place := "node " + n.name + ": addresses." + name
-			i := slices.IndexFunc(n.endpoints, func(e *endpoint) bool { return e.name == name })
-			if i < 0 {
+			e := n.endpointOf(name)
+			if e == nil {
 				return at(&Conflict{place, "no link has the endpoint " + n.name + ":" + name, "add it to a link"}, n.steps("addresses", name))
 			}
-			e := n.endpoints[i]
 			for _, text := range n.spec.Addresses[name] {
 				a, err := netip.ParsePrefix(text)
 				if err != nil {

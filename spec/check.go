@@ -89,6 +89,7 @@ func check(e *Experiment, root *node, errs *collector) {
 	c.linkReceive()
 	c.impairments()
 	c.addresses()
+	c.macs()
 	for _, name := range c.nodeNames() {
 		c.node(name, e.Topology.Nodes[name])
 	}

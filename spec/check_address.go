@@ -8,17 +8,23 @@ import (
 	"strconv"
 )
 
+// interfacesOf calls do with each interface that a key of a node names, in order, and refuses others.
+func interfacesOf[T any](c *checker, name, key string, values map[string]T, do func(iface string, at []string)) {
+	for _, iface := range slices.Sorted(maps.Keys(values)) {
+		at := []string{"topology", "nodes", name, key, iface}
+		if !slices.Contains(c.interfaces[name], iface) {
+			c.failKey(fmt.Sprintf("%q has no interface %q", name, clip(iface)), listedInOrder(c.interfaces[name]), didYouMean(iface, c.interfaces[name]), at...)
+		}
+		do(iface, at)
+	}
+}
+
 // addresses checks the addresses that the user gives to interfaces; the lab may use each only once.
 func (c *checker) addresses() {
 	owner := map[netip.Addr]string{}
 	for _, name := range c.nodeNames() {
 		n := c.e.Topology.Nodes[name]
-		parent := []string{"topology", "nodes", name, "addresses"}
-		for _, iface := range slices.Sorted(maps.Keys(n.Addresses)) {
-			at := under(parent, iface)
-			if !slices.Contains(c.interfaces[name], iface) {
-				c.failKey(fmt.Sprintf("%q has no interface %q", name, clip(iface)), listedInOrder(c.interfaces[name]), didYouMean(iface, c.interfaces[name]), at...)
-			}
+		interfacesOf(c, name, "addresses", n.Addresses, func(iface string, at []string) {
 			for i, text := range n.Addresses[iface] {
 				here := under(at, strconv.Itoa(i))
 				if addr, ok := c.address(text, here); ok {
@@ -29,7 +35,7 @@ func (c *checker) addresses() {
 					}
 				}
 			}
-		}
+		})
 	}
 }
 

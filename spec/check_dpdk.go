@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"maps"
-	"net"
 	"reflect"
 	"slices"
 	"strconv"
@@ -164,13 +163,8 @@ func (c *checker) switchPorts(link *Link, at []string) {
 
 // staticMAC checks that an address is a unicast address, and behind one port of each VLAN.
 func (c *checker) staticMAC(endpoint string, port *SwitchPort, text string, behind map[string]string, at []string) {
-	mac, _ := net.ParseMAC(text) // the decoder has checked its form
-	switch {
-	case mac[0]&1 != 0: // the group bit, IEEE 802-2014, 8.2.2
-		c.fail(fmt.Sprintf("%s is a group address, not an interface's", text), "unicast addresses, with an even first byte", "", at...)
-		return
-	case mac.String() == "00:00:00:00:00:00":
-		c.fail("no interface has this address", "unicast addresses", "", at...)
+	mac, ok := c.mac(text, at)
+	if !ok {
 		return
 	}
 	for _, vlan := range append(slices.Clone(port.Trunk), port.VLAN) {

@@ -147,6 +147,7 @@ var rules = map[string]rule{
 	"Node.env":            {asWritten: true, keys: &keyForm{"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"}},
 	"Node.variables":      {asWritten: true, keys: scriptVariableKeys},
 	"Node.addresses":      {keys: &keyForm{"an interface's name", interfacePattern, interfaceForm}},
+	"Node.mac":            {asWritten: true, keys: &keyForm{"an interface's name", interfacePattern, interfaceForm}},
 	"Node.exec":           {asWritten: true, minItems: 1},
 	"Node.sysctls":        {asWritten: true, keys: &keyForm{"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`}},
 

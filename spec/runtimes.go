@@ -71,6 +71,7 @@ var runtimes = []RuntimeDescriptor{
 			"polling":     {"the cluster controls a pod's interface, so nines cannot poll it", "remove polling"},
 			"sysctls":     {"the cluster controls a pod's sysctls", "remove sysctls"},
 			"addresses":   {"a pod gets its address from the cluster", "remove addresses"},
+			"mac":         {"a pod gets its MAC address from the cluster", "remove mac"},
 			"routes":      {"a pod gets its routes from the cluster", "remove routes"},
 			"scripts":     {"scripts cannot run in a pod: nines' socket on this host cannot be reached from there", "run them in a netns, lxc, oci or host node"},
 			"variables":   {Problem: "variables are for scripts, which cannot run in a pod"},
