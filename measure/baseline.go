@@ -31,6 +31,7 @@ const (
 func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	node := p.Traffic.From.Node
 	stream := baselineStream(run)
+	stream.Wait = p.Traffic.Stream.Wait
 	stream.From, stream.To = node+":"+baselineTx, node+":"+baselineRx
 	if stream.Backend == spec.BackendXDP && stream.IO == spec.IOBatch && !p.MayBeXDPFrames(p.Traffic) {
 		stream.IO = spec.IOMmsg // the trial's way to send sets the floor
@@ -75,6 +76,7 @@ func baselineOfPod(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	name := p.Traffic.From.Node
 	end := name + ":" + spec.PodInterface
 	stream := baselineStream(run)
+	stream.Wait = p.Traffic.Stream.Wait
 	stream.From, stream.To = end, end
 	asked := run.Topology.Nodes[name]
 	return &spec.Experiment{

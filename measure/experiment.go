@@ -97,6 +97,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 			e.runs = append(e.runs, r)
 			continue
 		}
+		r.stream.Wait = p.Traffic.Stream.Wait // the plan's choice, where the file leaves it that
 		if r.most, err = maxRateRun(r, inventory); err != nil {
 			return nil, err
 		}

@@ -38,7 +38,9 @@ func maxRateRun(r run, inventory *host.Inventory) (*run, error) {
 			variables[path] = value
 		}
 	}
-	return &run{variables: variables, spec: exp, stream: *exp.Traffic, plan: p}, nil
+	stream := *exp.Traffic
+	stream.Wait = p.Traffic.Stream.Wait
+	return &run{variables: variables, spec: exp, stream: stream, plan: p}, nil
 }
 
 // maxima are those found so far, by the identity of the experiment at rate 0. The repeats of a

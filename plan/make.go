@@ -32,6 +32,14 @@ type work struct {
 // Make assigns the host's resources to the experiment. Its errors are *Conflict where the
 // experiment contradicts itself and *Impossible where the host does not suffice.
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
+	if waitsByPlan(exp) {
+		return makeWaiting(exp, inv)
+	}
+	return decided(exp, inv)
+}
+
+// decided plans an experiment that leaves no way to wait open.
+func decided(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes, w.checkOffloads,

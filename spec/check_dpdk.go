@@ -17,6 +17,8 @@ func (c *checker) polling(backend Backend, io IO, wait Wait, endpoints []string,
 	case wait == WaitBusyPoll:
 		c.fail("the backend dpdk does not support wait: busy_poll: the kernel, which would poll, has no part in it",
 			"spin or block", "remove wait", under(at, "wait")...)
+	case wait == WaitAuto:
+		c.fail("the backend dpdk does not support wait: auto: many of its drivers poll always", "spin or block", "remove wait", under(at, "wait")...)
 	case wait == WaitBlock && silent >= 0:
 		c.fail(fmt.Sprintf("the backend dpdk does not support wait: block at %q: the driver there polls, and nothing wakes a sleeping thread", endpoints[silent]),
 			"spin; block on links of kind "+listedKinds((*LinkDescriptor).WakesDPDK), "remove wait", under(at, "wait")...)

@@ -376,7 +376,7 @@ var enums = map[reflect.Type][]string{
 		FigureMaximum),
 	reflect.TypeFor[Packets](): texts(PacketsNone, PacketsRecord),
 	reflect.TypeFor[IO]():      texts(IOSingle, IOBatch, IOMmsg),
-	reflect.TypeFor[Wait]():    texts(WaitBlock, WaitSpin, WaitBusyPoll),
+	reflect.TypeFor[Wait]():    texts(WaitBlock, WaitSpin, WaitBusyPoll, WaitAuto),
 }
 
 func texts[T ~string](values ...T) []string {

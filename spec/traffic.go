@@ -165,9 +165,11 @@ const (
 type Wait string
 
 // WaitBlock sleeps in the kernel, WaitSpin polls, WaitBusyPoll sleeps with the
-// socket's busy polling (SO_BUSY_POLL, SO_PREFER_BUSY_POLL).
+// socket's busy polling (SO_BUSY_POLL, SO_PREFER_BUSY_POLL). With WaitAuto the plan chooses: spin where each engine has
+// a CPU of its own, else block.
 const (
 	WaitBlock    Wait = "block"
 	WaitSpin     Wait = "spin"
 	WaitBusyPoll Wait = "busy_poll"
+	WaitAuto     Wait = "auto"
 )
