@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
-	"nines.dev/nines/terminal"
 )
 
 // mostInOne is the share of the lost packets from which one gap is what there is to say of the loss.
@@ -35,7 +34,7 @@ func lossInWords(sent client.TrialResult, missing *client.Missing, received uint
 		return ""
 	}
 	if count == lost {
-		return fmt.Sprintf("all %s are %s", terminal.Count(int(lost), "lost packet"), where)
+		return fmt.Sprintf("all %d lost packets are %s", lost, where)
 	}
-	return fmt.Sprintf("%d of %s are %s", count, terminal.Count(int(lost), "lost packet"), where)
+	return fmt.Sprintf("%d of %d lost packets are %s", count, lost, where)
 }
