@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -227,18 +226,9 @@ func (l *Lab) TakeRestarts() []Restarted {
 	if l.restarts == nil {
 		return nil
 	}
-	l.restarts.mu.Lock()
-	defer l.restarts.mu.Unlock()
 	services, err := service.All(l.Lab)
 	if err != nil { // Faults, which are asked for together with these, tell it
 		services = nil
 	}
-	made := append(slices.Clone(l.restarts.made), l.restarts.servicesAgain(services)...)
-	l.restarts.made = nil
-	for _, name := range slices.Sorted(maps.Keys(l.restarts.off)) {
-		if !slices.ContainsFunc(made, func(r Restarted) bool { return r.Node == name }) {
-			made = append(made, l.restarts.off[name])
-		}
-	}
-	return made
+	return l.restarts.take(services)
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -130,4 +131,18 @@ func (l *restartLog) well(nodeName string, since time.Time, why string) {
 		return
 	}
 	l.made = append(l.made, Restarted{Node: nodeName, How: wasUnhealthy, At: since, Took: took, Why: why})
+}
+
+// take is TakeRestarts, with the services as they are now.
+func (l *restartLog) take(services []service.State) []Restarted {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	made := append(slices.Clone(l.made), l.servicesAgain(services)...)
+	l.made = nil
+	for _, name := range slices.Sorted(maps.Keys(l.off)) {
+		if !slices.ContainsFunc(made, func(r Restarted) bool { return r.Node == name }) {
+			made = append(made, l.off[name])
+		}
+	}
+	return made
 }

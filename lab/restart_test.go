@@ -480,23 +480,23 @@ func TestReceiveModesAreSetUpAgain(t *testing.T) {
 func TestRestartsAreTold(t *testing.T) {
 	l := &Lab{restarts: &restartLog{}}
 	l.restarts.note([]plan.Node{{Name: "a"}, {Name: "b"}}, "restarted", time.Now(), "it had died")
-	told := l.TakeRestarts()
+	told := l.restarts.take(nil)
 	if len(told) != 2 || !strings.HasPrefix(told[1].String(), "node b was restarted at ") || !strings.HasSuffix(told[1].String(), ": it had died") {
 		t.Errorf("told: %v", told)
 	}
-	if again := l.TakeRestarts(); len(again) > 0 {
+	if again := l.restarts.take(nil); len(again) > 0 {
 		t.Errorf("told twice: %v", again)
 	}
 	// An unhealthy node is reported, and reported again when that is over, unless the end was already reported.
 	since := time.Now().Add(-time.Second)
 	l.restarts.ill("a", since, "exit status 1")
-	if told := l.TakeRestarts(); len(told) != 1 || strings.Contains(told[0].String(), "took") || !strings.HasPrefix(told[0].String(), "node a was unhealthy at ") {
+	if told := l.restarts.take(nil); len(told) != 1 || strings.Contains(told[0].String(), "took") || !strings.HasPrefix(told[0].String(), "node a was unhealthy at ") {
 		t.Errorf("told: %v", told)
 	}
 	l.restarts.well("a", since, "exit status 1")
 	l.restarts.ill("b", since, "exit status 1")
 	l.restarts.well("b", since, "exit status 1")
-	told = l.TakeRestarts()
+	told = l.restarts.take(nil)
 	if len(told) != 2 || told[0].Node != "a" || told[1].Node != "b" || told[0].Took < time.Second || told[1].Took < time.Second {
 		t.Errorf("told: %v", told)
 	}

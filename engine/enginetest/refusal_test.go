@@ -16,6 +16,7 @@ import (
 // TestWhatHasRunOutIsNotCalledMissing: an engine that may open no more files says so of every backend, and one that
 // lacks a capability names it. Neither says that the host lacks the backend.
 func TestWhatHasRunOutIsNotCalledMissing(t *testing.T) {
+	labtest.Require(t, "root, for network namespaces", os.Geteuid() == 0)
 	ns := namespace(t)
 	veth(t, ns, "tx", ns, "rx", 1500)
 	crowded := labtest.StartEngine(t, ns)
