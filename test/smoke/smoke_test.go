@@ -29,7 +29,7 @@ func (l lab) file() string {
 topology:
   nodes: {a: %s, b: {}}
   links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
-traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000, backend: %s, warmup: 100ms, duration: 200ms, drain: 200ms}
+traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000, backend: %s, warmup: 100ms, duration: 200ms, drain: 3s}
 dpdk: {hugepages: none}
 `, l.name, l.node, l.kind, l.backend)
 }
