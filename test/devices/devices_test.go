@@ -133,7 +133,7 @@ func TestAWrongDeclarationIsInvalid(t *testing.T) {
 		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=forwarded", `topology.nodes.dut.sysctls={"net.ipv4.ip_forward": 1}`}, "packets did not come as planned: routed by dut: TTL -1 (TTL 63); dut's device must leave them forwarded"},
 	} {
 		t.Run(test.example+" "+strings.Join(test.set, " "), func(t *testing.T) {
-			arguments := []string{"--set", "traffic.path_timeout=500ms"}
+			arguments := []string{"--set", "traffic.path_timeout=300ms", "--set", "traffic.duration=200ms", "--set", "traffic.warmup=50ms"}
 			for _, set := range test.set {
 				arguments = append(arguments, "--set", set)
 			}
