@@ -81,7 +81,7 @@ static void test_frames_of_all_sizes_and_flows_are_good(void **state)
 			for (uint32_t flow = 0; flow < 1000; flow += 111) {
 				struct port_config c = config_of(sizes[i]);
 				struct frame_template t;
-				struct payload got;
+				struct payload got = {0};
 				c.flow_field = (enum port_flow_field)field;
 				frame_template_init(&t, &c);
 				memset(frame, 0, sizeof frame);

@@ -80,9 +80,9 @@ static void test_every_way_is_counted(void **state)
 	struct ways w;
 	ways_begin(&w, &config);
 	for (unsigned round = 0; round < 3; round++)
-		for (uint8_t ttl = 1; ttl <= SIGNATURES_MAX + 2; ttl++)
+		for (unsigned ttl = 1; ttl <= SIGNATURES_MAX + 2; ttl++)
 			for (unsigned twice = 0; twice < 2; twice++)
-				arrive(&w, &config, 0, ttl);
+				arrive(&w, &config, 0, (uint8_t)ttl);
 	ways_end(&w);
 	assert_int_equal(w.table.count, SIGNATURES_MAX);
 	for (unsigned i = 0; i < w.table.count; i++)

@@ -112,6 +112,7 @@ static void test_cut_frames_have_none(void **state)
 		assert_int_equal(trailer_find(copy, length, &got), -1);
 		free(copy);
 	}
+	static const uint8_t types[2][2] = {{0x86, 0xdd}, {0x08, 0x00}}; /* IPv6, IPv4 */
 	srand(3);
 	for (int i = 0; i < 100000; i++) {
 		uint32_t length = (uint32_t)rand() % LENGTH;
@@ -119,7 +120,7 @@ static void test_cut_frames_have_none(void **state)
 		for (uint32_t j = 0; j < length; j++)
 			copy[j] = (uint8_t)rand();
 		if (length > 14)
-			memcpy(copy + 12, i % 2 ? "\x08\x00" : "\x86\xdd", 2);
+			memcpy(copy + 12, types[i % 2], 2);
 		assert_int_equal(trailer_find(copy, length, &got), -1);
 		free(copy);
 	}

@@ -2,9 +2,6 @@ package ended
 
 import "strings"
 
-// Benign are ends of packets that have been where they were to be, and of copies.
-func (e End) benign() bool { return e.Reason == "NOT_DROPPED_YET" || e.Reason == "CONSUMED" }
-
 // reasons say what the kernel's names mean, and what to do.
 var reasons = []struct{ name, means, remedy string }{
 	{"NO_SOCKET", "no program listens on their UDP port there", "start one, or see whether it listens on this address and port"},

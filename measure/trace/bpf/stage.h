@@ -96,8 +96,8 @@ static __always_inline bool packet_read(const struct sk_buff *skb, int payload,
 		return false;
 	if (bpf_probe_read_kernel(h, sizeof *h, skb->data + payload - HEAD_BEFORE))
 		return false;
-	return h->mark == MARK && (h->flags & (MEASURED | PROBE)) == MEASURED && h->stream == STREAM &&
-	       h->destination_port == udp_port;
+	return h->mark == MARK && (h->flags & (MEASURED | PROBE)) == MEASURED &&
+	       h->stream == STREAM && h->destination_port == udp_port;
 }
 
 static __always_inline bool is_followed(const struct net *net)
