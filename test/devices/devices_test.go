@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
@@ -158,5 +159,33 @@ func TestADeviceThatReturnsNothingIsRefused(t *testing.T) {
 	summary, said := run(t, "../../examples/devices/python-echo.yaml", "--set", "topology.nodes.dut.app.leaves=relayed")
 	if summary != nil || !strings.Contains(said, "no node returns the packets") {
 		t.Errorf("%+v\n%s", summary, said)
+	}
+}
+
+// late is a forwarder that says it is ready and begins to forward some time later.
+const late = `topology.nodes.dut.services=[{name: fwd, run: [sh, -c, 'echo listening; sleep 2; exec /tmp/fwd "$NINES_PORT" "$NINES_TO_IP"'], ready: {output: listening}}]`
+
+// TestTheFirstTrialWaitsForTheDevice: what its file calls ready is not yet a path.
+func TestTheFirstTrialWaitsForTheDevice(t *testing.T) {
+	summary, said := run(t, "../../examples/devices/c-forwarder.yaml", "--set", late)
+	if summary == nil || len(summary.Trials) != 1 {
+		t.Fatalf("no result:\n%s", said)
+	}
+	trial := summary.Trials[0]
+	if path := trial.SeenPath; path == nil || path.AwaitedNs < int64(time.Second) || trial.RxPackets == 0 || trial.LostAs != "" {
+		t.Errorf("%d packets, path %+v, lost as %q", trial.RxPackets, path, trial.LostAs)
+	}
+}
+
+// TestLossAtTheBeginningIsNamed: where nobody waits, the first packets are lost, and the result says that it is these.
+func TestLossAtTheBeginningIsNamed(t *testing.T) {
+	summary, said := run(t, "../../examples/devices/c-forwarder.yaml", "--set", late, "--set", "traffic.path_timeout=0s", "--set", "traffic.warmup=0s",
+		"--set", "traffic.duration=10s", "--set", "traffic.rate_pps=200")
+	if summary == nil || len(summary.Trials) != 1 {
+		t.Fatalf("no result:\n%s", said)
+	}
+	trial := summary.Trials[0]
+	if !strings.Contains(trial.LostAs, "lost packets are the first ") {
+		t.Errorf("%d of %d packets came, lost as %q", trial.RxPackets, trial.TxPackets, trial.LostAs)
 	}
 }
