@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -82,7 +83,9 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 	variables := result.VariableNames(summary.Trials)
 	short := shortNames(variables)
 	t := &terminal.Table{}
+	values := map[string]map[string]string{}
 	for _, name := range variables {
+		values[name] = shortValues(summary.Trials, name)
 		if isNumeric(summary.Trials, name) {
 			t.Numbers(terminal.Plain(short[name]), "")
 		} else {
@@ -116,7 +119,8 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 		for _, row := range rows {
 			var cells []any
 			for _, name := range variables {
-				cells = append(cells, terminal.Plain(readable(row.Variables[name])))
+				text := readable(row.Variables[name])
+				cells = append(cells, terminal.Plain(cmp.Or(values[name][text], text)))
 			}
 			if options.Repeats {
 				cells = append(cells, fmt.Sprint(row.Trials[0].Repeat))
