@@ -1,25 +1,13 @@
 /* Tests that the bulk data of a trial has its figures, in the layout of the protocol. */
 #include "control/bulk.h"
+#include "port/memory_test_port.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 
 static struct port *open_loop(void)
 {
-	struct port_config config = {.name = "a",
-				     .interface = "loop",
-				     .io = PORT_BATCH,
-				     .wait = PORT_SPIN,
-				     .frame_bytes = 64,
-				     .flows = 1,
-				     .udp_port = 7000,
-				     .local_ip = htonl(0x0a000001),
-				     .peer_ip = htonl(0x0a000002)};
-	struct port *port;
-	char error[256];
-	assert_int_equal(port_memory.open(&config, &port, error, sizeof error), 0);
-	return port;
+	return open_memory_port("a", "loop", PORT_BATCH, 64);
 }
 
 /* A trial of two streams that sent enough for its outliers. */

@@ -1,9 +1,9 @@
 /* Tests that a receiver's poll gap bounds how much earlier a packet may have come: also where the CPU was
  * taken away within a look that had already found nothing. */
 #include "role/trial.h"
+#include "port/memory_test_port.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 
 enum { PACKETS = 200, PPS = 20000, STALL_NS = 300000, EVERY = 20 };
 
@@ -56,18 +56,7 @@ static int stalling_start(struct port *port, unsigned directions)
 
 static struct port *open_port(const char *name, enum port_wait wait)
 {
-	struct port_config config = {.io = PORT_SINGLE,
-				     .wait = PORT_SPIN,
-				     .frame_bytes = 64,
-				     .flows = 1,
-				     .udp_port = 7000,
-				     .local_ip = htonl(0x0a000001),
-				     .peer_ip = htonl(0x0a000002)};
-	struct port *port;
-	char error[256];
-	snprintf(config.name, sizeof config.name, "%s", name);
-	snprintf(config.interface, sizeof config.interface, "pair");
-	assert_int_equal(port_memory.open(&config, &port, error, sizeof error), 0);
+	struct port *port = open_memory_port(name, "pair", PORT_SINGLE, 64);
 	/* It has nothing to sleep on but the time of the next packet. */
 	port->config.wait = wait;
 	return port;

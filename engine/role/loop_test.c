@@ -2,27 +2,16 @@
  * a round trip not for the last moments before it, unless an answer is out. And how it takes stamps of
  * another machine's counter. */
 #include "role/trial.h"
+#include "port/memory_test_port.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 
 /* A packet is due each 40 us, so a thread that is awake 50 us before each never sleeps between. */
 enum { PACKETS = 400, PPS = 25000, FEW = 9 };
 
 static struct port *open_port(const char *name, const char *interface)
 {
-	struct port_config config = {.io = PORT_SINGLE,
-				     .wait = PORT_SPIN,
-				     .frame_bytes = 64,
-				     .flows = 1,
-				     .udp_port = 7000,
-				     .local_ip = htonl(0x0a000001),
-				     .peer_ip = htonl(0x0a000002)};
-	struct port *port;
-	char error[256];
-	snprintf(config.name, sizeof config.name, "%s", name);
-	snprintf(config.interface, sizeof config.interface, "%s", interface);
-	assert_int_equal(port_memory.open(&config, &port, error, sizeof error), 0);
+	struct port *port = open_memory_port(name, interface, PORT_SINGLE, 64);
 	/* It has nothing to sleep on but the time, which is what is tested. */
 	port->config.wait = PORT_BLOCK;
 	return port;

@@ -1,6 +1,7 @@
 /* Tests which stamp a receiver takes: the second one where a device has put bytes before the first, and
  * that of another machine's counter, of which a packet has only the low 48 bits, also while they wrap. */
 #include "role/trial.h"
+#include "port/memory_test_port.h"
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -90,19 +91,8 @@ static void wrap_port(struct other_machine *o, struct port *under,
 
 static struct port *open_port(const char *name)
 {
-	struct port_config config = {.io = PORT_SINGLE,
-				     .wait = PORT_SPIN,
-				     .frame_bytes = 128, /* with room for more in its slot */
-				     .flows = 1,
-				     .udp_port = 7000,
-				     .local_ip = htonl(0x0a000001),
-				     .peer_ip = htonl(0x0a000002)};
-	struct port *port;
-	char error[256];
-	snprintf(config.name, sizeof config.name, "%s", name);
-	snprintf(config.interface, sizeof config.interface, "pair");
-	assert_int_equal(port_memory.open(&config, &port, error, sizeof error), 0);
-	return port;
+	return open_memory_port(name, "pair", PORT_SINGLE,
+				128); /* with room for more in its slot */
 }
 
 static struct stream_config stream_between(struct port *tx, struct port *rx)

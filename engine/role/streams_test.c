@@ -1,9 +1,9 @@
 /* Tests that several streams of a trial are sent in the order in which their packets are due, by their
  * own schedules, and counted apart, whatever ports they share. */
 #include "role/trial.h"
+#include "port/memory_test_port.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 
 /*
  *   a ==== b   joined in memory, and so are c and d
@@ -13,19 +13,7 @@ static struct port *a, *b, *c, *d;
 
 static struct port *open_port(const char *name, const char *interface)
 {
-	struct port_config config = {.io = PORT_BATCH,
-				     .wait = PORT_SPIN,
-				     .frame_bytes = 128,
-				     .flows = 1,
-				     .udp_port = 7000,
-				     .local_ip = htonl(0x0a000001),
-				     .peer_ip = htonl(0x0a000002)};
-	struct port *port;
-	char error[256];
-	snprintf(config.name, sizeof config.name, "%s", name);
-	snprintf(config.interface, sizeof config.interface, "%s", interface);
-	assert_int_equal(port_memory.open(&config, &port, error, sizeof error), 0);
-	return port;
+	return open_memory_port(name, interface, PORT_BATCH, 128);
 }
 
 static int open_ports(void **state)
