@@ -281,11 +281,6 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	o.path.Nodes = pathAfter.since(pathBefore, r.plan)
 	o.astray = way.Contradictions(r.plan, o.path)
 	o.idle = idle(r.plan, o.path.Nodes, o.outcome.Rx.RxPackets)
-	if o.outcome.Rx.RxPackets == 0 && !o.outcome.Tx.Interrupted {
-		if o.path.Ended, err = b.whereEnded(ctx, r); err != nil {
-			return result.Record{}, err
-		}
-	}
 	b.proved = b.proved && len(r.plan.Events) == 0
 	b.openRecording(o.outcome.Recorded)
 	after, err := probe.read()
@@ -322,6 +317,11 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	said, err := b.services.Take(b.lab.Lab)
 	if err != nil {
 		return result.Record{}, err
+	}
+	// After all counters of the trial were read, as this sends packets, and before anything is mended. Where something has
+	// died, that is the reason.
+	if o.outcome.Rx.RxPackets == 0 && !o.outcome.Tx.Interrupted && len(o.faults) == 0 {
+		o.path.Ended = b.whereEnded(ctx, r)
 	}
 	for _, fault := range happened.died {
 		b.died = append(b.died, fault.Problem)

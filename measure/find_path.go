@@ -71,19 +71,20 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // whereEnded sends probes and says in words where they end, and why, as the kernel tells it.
-func (b *bench) whereEnded(ctx context.Context, r run) ([]string, error) {
+func (b *bench) whereEnded(ctx context.Context, r run) []string {
+	unseen := func(err error) []string { return []string{"where they end cannot be seen: " + err.Error()} }
 	watch, err := ended.Start(r.plan.Traffic.To.UDPPort)
 	if err != nil {
-		return []string{"where they end cannot be seen: " + err.Error()}, nil
+		return unseen(err)
 	}
 	defer watch.Close()
 	outcome, err := b.generator.Probe(ctx, probeStream(r.stream))
 	if err != nil {
-		return nil, err
+		return unseen(err)
 	}
 	ends, err := watch.Ends()
 	if err != nil {
-		return []string{"where they end cannot be seen: " + err.Error()}, nil
+		return unseen(err)
 	}
 	places := b.places()
 	var list []string
@@ -97,7 +98,7 @@ func (b *bench) whereEnded(ctx context.Context, r run) ([]string, error) {
 	if len(list) == 0 {
 		list = append(list, "the kernel dropped none of the probes: a program or a device outside of this host has them, or sent them on as something else")
 	}
-	return list, nil
+	return list
 }
 
 // places are the lab's network name spaces, by inode.

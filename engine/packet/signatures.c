@@ -31,13 +31,12 @@ static const uint8_t tells[FRAME_HEADERS] = {
 
 void ways_begin(struct ways *w, const struct port_config *c)
 {
-	static const unsigned at[WAY_WORDS] = {0, 16, 26};
 	memset(w, 0, sizeof *w);
 	w->flows = signature_flows_of(c);
 	for (unsigned i = 0; i < WAY_WORDS; i++) {
 		uint8_t mask[16];
 		for (unsigned j = 0; j < 16; j++)
-			mask[j] = tells[at[i] + j] ? 0xff : 0;
+			mask[j] = tells[way_word_at(i) + j] ? 0xff : 0;
 		memcpy(&w->mask.words[i], mask, 16);
 	}
 }
@@ -51,17 +50,14 @@ void ways_end(struct ways *w)
 
 void way_count(struct ways *w, const uint8_t *data)
 {
-	static const unsigned at[WAY_WORDS] = {0, 16, 26};
 	struct signature s = signature_of(data, &w->flows);
 	uint64_t others = w->table.others;
 	ways_end(w);
 	signatures_add(&w->table, &s, 1);
 	if (others != w->table.others)
 		return; /* it has found no room, and so nothing is like it */
-	for (unsigned i = 0; i < WAY_WORDS; i++) {
-		__m128i word = _mm_loadu_si128((const __m128i *)(data + at[i]));
-		w->last.words[i] = _mm_and_si128(word, w->mask.words[i]);
-	}
+	for (unsigned i = 0; i < WAY_WORDS; i++)
+		w->last.words[i] = way_word(w, data, i);
 }
 
 void signatures_add(struct signatures *t, const struct signature *s, uint64_t packets)

@@ -21,8 +21,9 @@ struct way_words {
 
 /* What a receiver counts by frames. */
 struct ways {
-	struct way_words last,
-		mask; /* of the frame before; its mask lets nothing be equal to none */
+	struct way_words mask; /* what tells of the way */
+	struct way_words
+		last; /* of the frame before; no frame is like zeros, as its UDP port is none */
 	uint64_t run; /* packets like it, not yet in the table */
 	struct signature_flows flows;
 	struct signatures table;
@@ -30,13 +31,24 @@ struct ways {
 
 void ways_begin(struct ways *w, const struct port_config *c);
 
-static inline bool way_is_last(const struct ways *w, const uint8_t *data)
+/* Where a word begins in the frame. */
+static inline unsigned way_word_at(unsigned i)
 {
 	static const unsigned at[WAY_WORDS] = {0, 16, 26};
+	return at[i];
+}
+
+static inline __m128i way_word(const struct ways *w, const uint8_t *data, unsigned i)
+{
+	__m128i word = _mm_loadu_si128((const __m128i *)(data + way_word_at(i)));
+	return _mm_and_si128(word, w->mask.words[i]);
+}
+
+static inline bool way_is_last(const struct ways *w, const uint8_t *data)
+{
 	__m128i differ = _mm_setzero_si128();
 	for (unsigned i = 0; i < WAY_WORDS; i++) {
-		__m128i word = _mm_loadu_si128((const __m128i *)(data + at[i]));
-		word = _mm_and_si128(word, w->mask.words[i]);
+		__m128i word = way_word(w, data, i);
 		differ = _mm_or_si128(differ, _mm_xor_si128(word, w->last.words[i]));
 	}
 	return _mm_testz_si128(differ, differ);
