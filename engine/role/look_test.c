@@ -4,7 +4,6 @@
 #include "port/memory_test_port.h"
 #include "test.h"
 
-
 enum { PACKETS = 200, PPS = 20000, STALL_NS = 300000, EVERY = 20 };
 
 /* A memory port that at times loses the CPU within a look, after it has found nothing: what comes

@@ -5,7 +5,6 @@
 #include "port/memory_test_port.h"
 #include "test.h"
 
-
 /* A packet is due each 40 us, so a thread that is awake 50 us before each never sleeps between. */
 enum { PACKETS = 400, PPS = 25000, FEW = 9 };
 

@@ -4,7 +4,6 @@
 #include "port/memory_test_port.h"
 #include "test.h"
 
-
 /*
  *   a ==== b   joined in memory, and so are c and d
  *   c ==== d
