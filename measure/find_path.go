@@ -96,7 +96,7 @@ func (b *bench) whereEnded(ctx context.Context, r run) []string {
 		list = append(list, fmt.Sprintf("%d of %d probes ended at %s: %s", min(end.Packets, outcome.Tx.TxPackets), outcome.Tx.TxPackets, place, end.Why()))
 	}
 	if len(list) == 0 {
-		list = append(list, "the kernel dropped none of the probes: a program or a device outside of this host has them, or sent them on as something else")
+		list = append(list, "the kernel reported no drop of the probes: a program may have them, or something that reports none; inspect the path with 'nines up' and 'nines capture'")
 	}
 	return list
 }

@@ -31,6 +31,7 @@ const (
 	dropped uint32 = iota
 	redirected
 	aborted
+	refused
 )
 
 // end is the key of the programs' map.
@@ -108,6 +109,8 @@ func (w *Watch) reason(key end) string {
 	switch key.Cause {
 	case redirected:
 		return "XDP_REDIRECT " + unix.ErrnoName(unix.Errno(key.Reason))
+	case refused:
+		return "XDP_REFUSED " + unix.ErrnoName(unix.Errno(key.Reason))
 	case aborted:
 		return "XDP_ABORTED"
 	}

@@ -22,6 +22,7 @@ var reasons = []struct{ name, means, remedy string }{
 	{"IP_INADDRERRORS", "their address is not this node's, and its kernel does not forward", "app: {kind: device, forwarding: kernel} lets it"},
 	{"NETFILTER_DROP", "a rule of netfilter dropped them", "nft list ruleset in the node shows it, with counters"},
 	{"XDP_REDIRECT", "an XDP program redirected them to this interface, and its peer takes no XDP frames", "turn GRO on at the peer, or attach an XDP program there (veth_xdp_xmit of drivers/net/veth.c)"},
+	{"XDP_REFUSED", "an XDP program there redirected them to an interface that takes no XDP frames", "turn GRO on at that interface's peer (gro: true on the link), or attach an XDP program there"},
 	{"XDP_ABORTED", "an XDP program aborted", ""},
 	{"XDP", "an XDP program dropped them", ""},
 	{"TC_INGRESS", "a program of tc dropped them", ""},

@@ -20,7 +20,7 @@
 /* Of the engines, in network byte order. */
 const volatile __u16 udp_port = 0;
 
-enum cause { DROPPED, REDIRECTED, ABORTED };
+enum cause { DROPPED, REDIRECTED, ABORTED, REFUSED };
 
 struct end {
 	__u32 cause;
@@ -93,6 +93,18 @@ int BPF_PROG(ended_redirected, const struct net_device *from, const struct net_d
 	end.ifindex = to->ifindex;
 	end.netns = to->nd_net.net->ns.inum;
 	count(&end, drops);
+	return 0;
+}
+
+/* Since Linux 6.3 a redirect to a device that takes no XDP frames ends before it comes there. */
+SEC("tp_btf/xdp_redirect_err")
+int BPF_PROG(ended_refused, const struct net_device *dev, const void *program, const void *to,
+	     int err)
+{
+	struct end end = {.cause = REFUSED, .reason = (__u32)-err, .ifindex = dev->ifindex};
+
+	end.netns = dev->nd_net.net->ns.inum;
+	count(&end, 1);
 	return 0;
 }
 
