@@ -24,10 +24,12 @@ type nodeCounters struct {
 	services   map[string]time.Duration
 }
 
-// ipCounters are those that tell of a node's part in a path (/proc/net/snmp and netstat).
+// ipCounters are those that tell of a node's part in a path (/proc/net/snmp, netstat and snmp6).
 var ipCounters = []string{
 	"Ip.InReceives", "Ip.ForwDatagrams", "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InDiscards", "Ip.OutDiscards", "Ip.OutNoRoutes",
 	"Udp.InDatagrams", "Udp.NoPorts", "Udp.InErrors", "Udp.RcvbufErrors", "Udp.InCsumErrors", "Udp.OutDatagrams", "IpExt.InNoRoutes", "TcpExt.IPReversePathFilter",
+	"Ip6.InReceives", "Ip6.OutForwDatagrams", "Ip6.InHdrErrors", "Ip6.InAddrErrors", "Ip6.InDiscards", "Ip6.OutDiscards", "Ip6.InNoRoutes", "Ip6.OutNoRoutes", "Ip6.InTooBigErrors",
+	"Udp6.InDatagrams", "Udp6.NoPorts", "Udp6.InErrors", "Udp6.RcvbufErrors", "Udp6.InCsumErrors", "Udp6.OutDatagrams",
 }
 
 // interfaceCounters are the columns of /proc/net/dev.
@@ -58,6 +60,9 @@ func (b *bench) readPath(p *plan.Plan) (pathCounters, error) {
 					return err
 				}
 				maps.Copy(one.ip, ipTable(string(text)))
+			}
+			if text, err := os.ReadFile("/proc/thread-self/net/snmp6"); err == nil { // absent in a kernel without IPv6
+				maps.Copy(one.ip, ip6List(string(text)))
 			}
 			text, err := os.ReadFile("/proc/thread-self/net/dev")
 			one.interfaces = interfaceTable(string(text))
@@ -100,6 +105,22 @@ func ipTable(text string) map[string]uint64 {
 		}
 	}
 	return table
+}
+
+// ip6List reads a counter a line, such as Ip6InReceives, and names them as ipTable does.
+func ip6List(text string) map[string]uint64 {
+	list := map[string]uint64{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) != 2 {
+			continue
+		}
+		protocol, name, found := strings.Cut(fields[0], "6")
+		if number, err := strconv.ParseUint(fields[1], 10, 64); found && err == nil {
+			list[protocol+"6."+name] = number
+		}
+	}
+	return list
 }
 
 func interfaceTable(text string) map[string]map[string]uint64 {

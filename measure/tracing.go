@@ -67,7 +67,7 @@ func (b *bench) stages(r run, setup *spec.Tracing) *trace.Stages {
 		return nil
 	}
 	s := &trace.Stages{
-		UDPPort: r.plan.Traffic.To.UDPPort, Every: trace.EveryAt(r.stream.PacketsPerSecond()), Nodes: make(map[uint32]string),
+		UDPPort: r.plan.Traffic.To.UDPPort, IP: r.stream.IP, Every: trace.EveryAt(r.stream.PacketsPerSecond()), Nodes: make(map[uint32]string),
 	}
 	for _, node := range r.plan.Nodes {
 		if pid := b.lab.PID(node.Name); pid > 0 {

@@ -80,7 +80,7 @@ func hashedMAC(from ...string) string {
 }
 
 // assignAddresses takes the user's addresses, and gives each interface without an IPv4 address one
-// from its link's subnet.
+// from its link's subnet, and for IPv6 traffic an IPv6 one. Then each knows by which it is measured.
 func (w *work) assignAddresses() error {
 	owner := map[netip.Addr]*endpoint{}
 	if err := w.userAddresses(owner); err != nil {
@@ -106,7 +106,27 @@ func (w *work) assignAddresses() error {
 			return err
 		}
 	}
+	if w.ip6() {
+		if err := w.assignIPv6(owner); err != nil {
+			return err
+		}
+	}
+	for _, n := range w.nodes {
+		for _, e := range n.endpoints {
+			e.choose(w.ip6())
+		}
+	}
 	return nil
+}
+
+// choose takes the first address of the traffic's IP version; another where there is none, off the path.
+func (e *endpoint) choose(ip6 bool) {
+	switch at := e.global6(); {
+	case ip6 && at >= 0:
+		e.measured = e.addresses[at]
+	case len(e.addresses) > 0:
+		e.measured = e.addresses[0]
+	}
 }
 
 // checkHops refuses a path on which two neighbours are not in one subnet, unless the user gave the
@@ -116,8 +136,8 @@ func (w *work) checkHops() error {
 		if !h.out.addressed() {
 			continue // the cluster's network routes
 		}
-		if !h.out.addresses[0].Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {
-			return at(&Conflict{"link " + h.out.link.name, fmt.Sprintf("%s has %s and %s has %s: not in one subnet", h.out, h.out.addresses[0], h.in, h.in.addresses[0]),
+		if !h.out.measured.Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {
+			return at(&Conflict{"link " + h.out.link.name, fmt.Sprintf("%s has %s and %s has %s: not in one subnet", h.out, h.out.measured, h.in, h.in.measured),
 				"give them addresses of one subnet, or node " + h.out.node.name + " a route"}, h.out.link.steps())
 		}
 	}
@@ -176,18 +196,10 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, slots map[ui
 	if missing == 0 {
 		return nil
 	}
-	// Flows by source address count up from the sender's address, so the sender comes last, with
-	// room above it: the receiver would drop its own address as a source.
-	order := slices.Clone(l.endpoints)
-	flows := 0
-	if w.stream != nil && w.stream.FlowField == spec.FlowSourceAddress && w.stream.Flows > 1 && w.path[0].link == l {
-		flows = w.stream.Flows - 1
-		order = slices.DeleteFunc(order, func(e *endpoint) bool { return e == w.path[0] })
-		order = append(order, w.path[0])
-	}
+	order := w.senderLast(l)
 	if !l.subnet.IsValid() {
 		var err error
-		if l.subnet, err = freeSubnet(w.prefix, l, len(order)+flows, slots); err != nil {
+		if l.subnet, err = freeSubnet(w.prefix, l, len(order)+w.moreSources(l), slots); err != nil {
 			return err
 		}
 	}
@@ -210,6 +222,25 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, slots map[ui
 		e.addresses = slices.Insert(e.addresses, 0, netip.PrefixFrom(next, l.subnet.Bits()))
 	}
 	return nil
+}
+
+// moreSources is how many addresses flows take on a link, besides the sender's own.
+func (w *work) moreSources(l *link) int {
+	if w.stream == nil || w.stream.FlowField != spec.FlowSourceAddress || w.path[0].link != l {
+		return 0
+	}
+	return w.stream.Flows - 1
+}
+
+// senderLast is the order in which a link's interfaces get their addresses. Flows by source address count up from the
+// sender's address, so it comes last, with room above it: the receiver would drop its own address as a source.
+func (w *work) senderLast(l *link) []*endpoint {
+	order := slices.Clone(l.endpoints)
+	if w.moreSources(l) > 0 {
+		order = slices.DeleteFunc(order, func(e *endpoint) bool { return e == w.path[0] })
+		order = append(order, w.path[0])
+	}
+	return order
 }
 
 // freeSubnet picks the smallest subnet that holds that many addresses. It starts at a position

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nines.dev/nines/spec"
@@ -196,10 +197,11 @@ func (w *work) routes(n *node) []spec.Route {
 			}
 			ip, _ := w.peer(hops, i)
 			next := beyond(hops, i)
-			r := spec.Route{To: ip + "/32", Via: next.ip().String(), Interface: h.out.name}
+			only := "/" + strconv.Itoa(next.ip().BitLen())
+			r := spec.Route{To: ip + only, Via: next.ip().String(), Interface: h.out.name}
 			if next != h.in { // not in the link's subnet, and known as a permanent neighbour
 				if r.Via = ""; ip != next.ip().String() {
-					list = append(list, spec.Route{To: next.ip().String() + "/32", Interface: h.out.name})
+					list = append(list, spec.Route{To: next.ip().String() + only, Interface: h.out.name})
 					r.Via = next.ip().String()
 				}
 			}

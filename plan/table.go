@@ -64,8 +64,8 @@ func (p *Plan) Write(out io.Writer) error {
 	}
 	if t := p.Traffic; t != nil {
 		terminal.Printf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
-		terminal.Printf(&b, "         %s on %s, %d-byte frames, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
-			t.Stream.FrameBytes, t.Stream.Backend, t.Stream.IO, t.Stream.Wait)
+		terminal.Printf(&b, "         %s on %s, %d-byte frames%s, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
+			t.Stream.FrameBytes, t.Stream.Version(), t.Stream.Backend, t.Stream.IO, t.Stream.Wait)
 		for i, step := range t.Way.Steps {
 			name := "         "
 			if i == 0 {

@@ -89,7 +89,8 @@ type endpoint struct {
 	link         *link
 	fabricDevice string
 	mac          string
-	addresses    []netip.Prefix // the first is IPv4, the engine's
+	addresses    []netip.Prefix // those of IPv4 first
+	measured     netip.Prefix   // the one of them that engines use
 
 	rx             spec.Receive
 	attach         Attach
@@ -106,7 +107,7 @@ func (e *endpoint) kernel() bool { return e.device == nil || e.device.Kernel }
 
 func (e *endpoint) String() string { return e.node.name + ":" + e.name }
 
-func (e *endpoint) ip() netip.Addr { return e.addresses[0].Addr() }
+func (e *endpoint) ip() netip.Addr { return e.measured.Addr() }
 
 // ipText is the address as a port has it.
 func (e *endpoint) ipText() string {

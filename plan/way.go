@@ -111,7 +111,7 @@ func (s *Way) pass(w *work, in, out *endpoint, next string) string {
 		s.sendAnew(out, next, 0)
 		for _, e := range in.node.endpoints { // a program may send from whichever address it listens on
 			if e != out {
-				s.SourceIPs = append(s.SourceIPs, e.ipv4s()...)
+				s.SourceIPs = append(s.SourceIPs, e.ips()...)
 			}
 		}
 		s.SourcePort = 0
@@ -139,13 +139,14 @@ func (s *Way) routed(out *endpoint, next string) {
 
 func (s *Way) sendAnew(out *endpoint, next string, ttl int) {
 	s.rewritten(out, next)
-	s.TTL, s.TTLBelow, s.SourceIPs = ttl, 0, out.ipv4s()
+	s.TTL, s.TTLBelow, s.SourceIPs = ttl, 0, out.ips()
 }
 
-func (e *endpoint) ipv4s() []string {
+// ips are the interface's addresses of the traffic's IP version.
+func (e *endpoint) ips() []string {
 	var list []string
 	for _, a := range e.addresses {
-		if a.Addr().Is4() {
+		if a.Addr().Is4() == e.ip().Is4() {
 			list = append(list, a.Addr().String())
 		}
 	}

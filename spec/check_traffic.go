@@ -26,6 +26,7 @@ func (c *checker) traffic(t *Traffic) {
 	}
 	c.polling(t.Backend, t.IO, t.Wait, []string{t.From, t.To}, "traffic")
 	c.flows(t)
+	c.ipVersion(t)
 	c.recording(t)
 	from, to := c.trafficEnd("from", t.From), c.trafficEnd("to", t.To)
 	if !from || !to {

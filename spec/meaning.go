@@ -180,8 +180,8 @@ func (t *Traffic) line(method *Method) string {
 	case t.RatePPS == 0:
 		rate = "unlimited rate"
 	}
-	return fmt.Sprintf("%s to %s, %d bytes, %s, %s, backend %s, io %s, wait %s",
-		t.From, t.To, t.FrameBytes, rate, t.Pattern, t.Backend, t.IO, t.Wait)
+	return fmt.Sprintf("%s to %s, %d bytes%s, %s, %s, backend %s, io %s, wait %s",
+		t.From, t.To, t.FrameBytes, t.Version(), rate, t.Pattern, t.Backend, t.IO, t.Wait)
 }
 
 // Write prints the meaning for a terminal. Long lists of nodes and links are cut.

@@ -311,9 +311,10 @@ var rules = map[string]rule{
 
 	"Traffic.from": {required: true, pattern: endpointPattern, form: endpointForm},
 	"Traffic.to":   {required: true, pattern: endpointPattern, form: endpointForm},
+	"Traffic.ip": {byDefault: "4"},
 	"Traffic.frame_bytes": {
 		byDefault: "64", least: "64", most: "9018",
-		why: "the frame counts its 18 bytes of Ethernet header and FCS; 64 just holds IPv4, UDP and the payload of 18 bytes, 9018 an MTU of 9000",
+		why: "the frame counts its 18 bytes of Ethernet header and FCS; 64 just holds IPv4, UDP and the payload of 18 bytes (84 with IPv6), 9018 an MTU of 9000",
 	},
 	"Traffic.rate_pps":        {least: "0", most: "1000000000", packetRate: true},
 	"Traffic.rate_bits":       {least: "1bit/s", most: "10Tbit/s"},

@@ -103,7 +103,7 @@ func TestSetRefuses(t *testing.T) {
 	for set, want := range map[string]string{
 		"traffic.rate_pps":           "--set traffic.rate_pps: has no value; write --set key=value, such as --set traffic.rate_pps=1000",
 		"=1":                         "--set =1: has no value; write --set key=value, such as --set traffic.rate_pps=1000",
-		"traffic.rate_pp=1":          `--set traffic.rate_pp=1: traffic.rate_pp: unknown key "rate_pp"; did you mean "rate_pps"? allowed: from, to, frame_bytes, rate_pps, rate_bits, rate_of_maximum, pattern, burst, flows, flow_field, port, backend, io, wait, warmup, duration, drain, path_timeout, outliers, packets`,
+		"traffic.rate_pp=1":          `--set traffic.rate_pp=1: traffic.rate_pp: unknown key "rate_pp"; did you mean "rate_pps"? allowed: from, to, ip, frame_bytes, rate_pps, rate_bits, rate_of_maximum, pattern, burst, flows, flow_field, port, backend, io, wait, warmup, duration, drain, path_timeout, outliers, …`,
 		"nodes.c=":                   `--set nodes.c=: nodes.c: the node to remove does not exist; allowed: a, b`,
 		"nodes.c.cpus=1":             `--set nodes.c.cpus=1: nodes.c.cpus: node "c" does not exist; allowed: a, b`,
 		"links.out.kind=veth":        `--set links.out.kind=veth: links.out.kind: entry "out" does not exist; allowed: in, link2, or * for all; positions count from 0`,

@@ -13,7 +13,9 @@ type Traffic struct {
 	// To is the "node:interface" that they arrive at. The same as From measures
 	// the round trip through a reflecting node.
 	To string `yaml:"to" json:"to"`
-	// FrameBytes is the size of the Ethernet frame with its FCS, 64 to 9018
+	// IP is the IP version of the packets, 4 or 6 (default 4).
+	IP int `yaml:"ip,omitempty" json:"ip,omitempty"`
+	// FrameBytes is the size of the Ethernet frame with its FCS, 64 (with IPv6 84) to 9018
 	// (default 64).
 	FrameBytes int `yaml:"frame_bytes,omitempty" json:"frame_bytes,omitempty"`
 	// RatePPS is the rate in packets a second; 0 is as fast as the port takes
@@ -66,6 +68,14 @@ func (t *Traffic) PacketsPerSecond() float64 {
 		return float64(t.RateBits) / 8 / float64(t.FrameBytes)
 	}
 	return t.RatePPS
+}
+
+// Version says that packets are of another IP version than most; empty: IPv4.
+func (t *Traffic) Version() string {
+	if t.IP == 6 {
+		return " of IPv6"
+	}
+	return ""
 }
 
 // Lasts is how long a trial sends packets and waits for them.

@@ -176,6 +176,7 @@ var mayImport = map[string][]string{
 	"test/events":           {},
 	"test/passes":           {"test/labtest", "test/events", "test/selection"},
 	"test/selection":        {"test/labtest"}, // in its tests
+	"test/ip6":              {"result", "test/labtest"},
 	"test/smoke":            {"spec", "result", "test/labtest"},
 	"test/selection/select": {"test/selection"},
 }

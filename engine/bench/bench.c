@@ -41,7 +41,7 @@ static void stage_check(uint32_t i)
 {
 	struct payload p;
 	sink += frame_check(frames[i % 512], 60, 7999, false) == FRAME_GOOD &&
-		payload_read(frames[i % 512] + FRAME_PAYLOAD_AT, PAYLOAD_BYTES, &p);
+		payload_read(frames[i % 512] + FRAME_HEADERS, PAYLOAD_BYTES, &p);
 }
 
 static void stage_record(uint32_t i)

@@ -57,6 +57,11 @@ static int check_open(const json_t *object, struct command *c, char *error, size
 		snprintf(error, size, "\"map\" is valid only with \"backend\":\"xdp\"");
 		return -EINVAL;
 	}
+	if (port_is_ip6(p) && p->frame_bytes < FRAME_MIN_BYTES_IP6) {
+		snprintf(error, size, "\"frame_bytes\": %d is the least for IPv6, not %u",
+			 FRAME_MIN_BYTES_IP6, p->frame_bytes);
+		return -EINVAL;
+	}
 	if (p->flow_field == PORT_FLOW_SOURCE_PORT && p->udp_port + p->flows > 65536) {
 		snprintf(error, size, "\"flows\": source ports from %u on allow at most %u flows",
 			 p->udp_port, 65536u - p->udp_port);

@@ -32,7 +32,7 @@ static void test_open_takes_all_keys(void **state)
 	assert_int_equal(c.config.wait, PORT_BUSY_POLL);
 	assert_int_equal(c.config.local_mac[5], 0xff);
 	assert_true(c.config.has_local_mac && c.config.has_peer_mac);
-	assert_int_equal(ntohl(c.config.peer_ip), 0xc6120002);
+	assert_int_equal(ntohl(address_ip4(&c.config.peer_ip)), 0xc6120002);
 	assert_int_equal(c.config.udp_port, 1234);
 	assert_int_equal(c.config.frame_bytes, 9018);
 	assert_int_equal(c.config.flows, 7);
@@ -196,9 +196,10 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{OPEN "\"local_mac\":\"02:00:00:00:00\"}", "open", "MAC"},
 		{OPEN "\"local_mac\":\"02:00:00:00:00:0g\"}", "open", "MAC"},
 		{OPEN "\"local_mac\":\"02:00:00:00:00:000\"}", "open", "MAC"},
-		{OPEN "\"peer_ip\":\"198.18.0.256\"}", "open", "IPv4"},
-		{OPEN "\"peer_ip\":\"::1\"}", "open", "IPv4"},
-		{OPEN "\"peer_ip\":4}", "open", "IPv4"},
+		{OPEN "\"peer_ip\":\"198.18.0.256\"}", "open", "IP address"},
+		{OPEN "\"peer_ip\":\"2001:2::g\"}", "open", "IP address"},
+		{OPEN "\"peer_ip\":\"2001:2::1\",\"frame_bytes\":83}", "open", "84 is the least for IPv6"},
+		{OPEN "\"peer_ip\":4}", "open", "IP address"},
 		{OPEN "\"udp_port\":0}", "open", "1 to 65535"},
 		{OPEN "\"udp_port\":65536}", "open", "1 to 65535"},
 		{OPEN "\"udp_port\":1.5}", "open", "whole number"},

@@ -209,7 +209,8 @@ static json_t *do_stop(struct engine *e)
 static bool has_peer(const struct port *p)
 {
 	const struct port_config *c = &p->config;
-	return c->peer_ip && (p->ops->layer == PORT_PAYLOAD || (c->has_peer_mac && c->local_ip));
+	return address_given(&c->peer_ip) &&
+	       (p->ops->layer == PORT_PAYLOAD || (c->has_peer_mac && address_given(&c->local_ip)));
 }
 
 static json_t *do_trial(struct engine *e, const struct command *c)

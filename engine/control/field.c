@@ -1,6 +1,8 @@
 /* Reads JSON objects strictly by a table; see field.h. */
 #include "control/field.h"
 
+#include "port/address.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -85,6 +87,18 @@ static int fill_mac(const json_t *v, const struct field *f, uint8_t *at, char *e
 	return 0;
 }
 
+static int fill_ip(const json_t *v, const struct field *f, struct in6_addr *at, char *error,
+		   size_t size)
+{
+	const char *text = json_string_value(v);
+	uint32_t ip4;
+	if (text && inet_pton(AF_INET, text, &ip4) == 1)
+		*at = address_of_ip4(ip4);
+	else if (!text || inet_pton(AF_INET6, text, at) != 1)
+		return wrong(f, "an IP address such as 198.18.0.1 or 2001:2::1", error, size);
+	return 0;
+}
+
 static int fill_choice(const json_t *v, const struct field *f, void *at, char *error, size_t size)
 {
 	char want[200] = "one of";
@@ -120,8 +134,7 @@ static int fill_one(const json_t *v, const struct field *f, char *into, char *er
 		err = fill_mac(v, f, at, error, size);
 		break;
 	case FIELD_IP:
-		if (!json_is_string(v) || inet_pton(AF_INET, json_string_value(v), at) != 1)
-			err = wrong(f, "an IPv4 address such as 198.18.0.1", error, size);
+		err = fill_ip(v, f, at, error, size);
 		break;
 	case FIELD_BOOL:
 		if (!json_is_boolean(v))

@@ -14,7 +14,7 @@ enum field_type {
 	FIELD_RATE, /* packets per second, stored as millionths in a uint64_t */
 	FIELD_CHANCE, /* 0 to 1, a double */
 	FIELD_MAC, /* uint8_t[6] */
-	FIELD_IP, /* uint32_t, network byte order */
+	FIELD_IP, /* struct in6_addr (port/address.h) */
 	FIELD_BOOL,
 	FIELD_CHOICE, /* an enum of 4 bytes: the place in `choices` */
 	FIELD_OBJECT, /* a struct with its own fields */

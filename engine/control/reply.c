@@ -236,10 +236,14 @@ static json_t *mac(const unsigned char *m)
 	return json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
-static json_t *ip(unsigned int address)
+static json_t *ip(const unsigned int address[4])
 {
-	char text[INET_ADDRSTRLEN];
-	return json_string(inet_ntop(AF_INET, &address, text, sizeof text));
+	struct in6_addr a;
+	char text[INET6_ADDRSTRLEN];
+	memcpy(&a, address, sizeof a);
+	if (IN6_IS_ADDR_V4MAPPED(&a))
+		return json_string(inet_ntop(AF_INET, &a.s6_addr32[3], text, sizeof text));
+	return json_string(inet_ntop(AF_INET6, &a, text, sizeof text));
 }
 
 static json_t *way(const struct port *port, const struct signature_row *row)

@@ -1,6 +1,6 @@
 /*
- * frame: Ethernet/IPv4/UDP headers, built from a template per port and checked
- * on arrival. Frame lengths here are without the FCS, as in memory.
+ * frame: Ethernet/IP/UDP headers, of IPv4 or IPv6, built from a template per port and checked on
+ * arrival. Frame lengths here are without the FCS, as in memory.
  */
 #ifndef NINES_FRAME_H
 #define NINES_FRAME_H
@@ -11,15 +11,24 @@
 
 enum {
 	FRAME_FCS_BYTES = 4,
-	FRAME_MIN_BYTES = 64, /* with FCS, IEEE 802.3 */
+	FRAME_MIN_BYTES = 64, /* with FCS, IEEE 802.3; IPv4's headers and a stamp fit */
+	FRAME_MIN_BYTES_IP6 = 84, /* with FCS: IPv6's headers and a stamp */
 	FRAME_MAX_BYTES = 9018, /* with FCS: 9000 bytes of IP */
 	FRAME_TTL = 64, /* RFC 1700's default */
 	FRAME_ETHERNET = 14,
 	FRAME_IP = 20,
+	FRAME_IP6 = 40,
 	FRAME_UDP = 8,
 	FRAME_HEADERS = FRAME_ETHERNET + FRAME_IP + FRAME_UDP,
-	FRAME_PAYLOAD_AT = FRAME_HEADERS,
+	FRAME_HEADERS6 = FRAME_ETHERNET + FRAME_IP6 + FRAME_UDP,
+	FRAME_TYPE_IP = 0x0800,
+	FRAME_TYPE_IP6 = 0x86dd,
+	FRAME_PROTOCOL_UDP = 17,
 };
+
+struct frame_udp {
+	uint16_t source, destination, length, checksum;
+} __attribute__((packed));
 
 struct frame_header {
 	uint8_t destination[6], source[6];
@@ -29,18 +38,35 @@ struct frame_header {
 	uint8_t ttl, protocol;
 	uint16_t ip_checksum;
 	uint32_t ip_source, ip_destination;
-	uint16_t udp_source, udp_destination, udp_length, udp_checksum;
+	struct frame_udp udp;
+} __attribute__((packed));
+
+/* RFC 8200, section 3. */
+struct frame_header6 {
+	uint8_t destination[6], source[6];
+	uint16_t ethertype;
+	uint8_t version_class, class_flow;
+	uint16_t flow_label, ip_length; /* of what follows the IP header */
+	uint8_t next_header, hop_limit;
+	uint32_t ip_source[4], ip_destination[4];
+	struct frame_udp udp;
 } __attribute__((packed));
 
 _Static_assert(sizeof(struct frame_header) == FRAME_HEADERS, "no options, no VLAN tag");
+_Static_assert(sizeof(struct frame_header6) == FRAME_HEADERS6, "no extensions, no VLAN tag");
 
 /* The frame of a port, except flow, payload and checksum. */
 struct frame_template {
-	struct frame_header header;
+	union {
+		struct frame_header header;
+		struct frame_header6 header6;
+	};
+	bool ip6;
+	uint32_t headers; /* bytes of them; the payload follows */
 	uint32_t length; /* of the frame, without FCS */
 	uint64_t
 		udp_sum; /* of pseudo header, UDP header of flow 0 with checksum 0, and trailer mark */
-	uint64_t ip_sum; /* of the IP header of flow 0, checksum 0 */
+	uint64_t ip_sum; /* of the IPv4 header of flow 0, checksum 0 */
 	uint32_t trailer_at; /* offset of the second stamp; 0: none */
 	/* To its sum: bytes at an odd offset count 2^8 times as much, or 2^-8, which is the same (RFC
 	 * 1071, section 2 (B)). */
@@ -51,10 +77,23 @@ struct frame_template {
 
 void frame_template_init(struct frame_template *t, const struct port_config *config);
 
-/* UDP payload bytes in a frame of frame_bytes with FCS. */
-static inline uint32_t frame_payload_bytes(uint32_t frame_bytes)
+static inline bool frame_is_ip6(const uint8_t *data)
 {
-	return frame_bytes - FRAME_FCS_BYTES - FRAME_HEADERS;
+	uint16_t type;
+	memcpy(&type, data + 12, 2);
+	return type == __builtin_bswap16(FRAME_TYPE_IP6);
+}
+
+/* The bytes of the headers before the UDP payload. */
+static inline uint32_t frame_headers(bool ip6)
+{
+	return ip6 ? FRAME_HEADERS6 : FRAME_HEADERS;
+}
+
+/* UDP payload bytes in a frame of the port. */
+static inline uint32_t frame_payload_bytes(const struct port_config *c)
+{
+	return c->frame_bytes - FRAME_FCS_BYTES - frame_headers(port_is_ip6(c));
 }
 
 /* Sets the flow's source port or address in the headers at `data`; returns the changed UDP sum. */
@@ -67,7 +106,10 @@ static inline void frame_write(const struct frame_template *t, uint8_t *data, ui
 {
 	struct payload_words words = payload_pack(payload);
 	uint64_t udp_sum = t->udp_sum, sum = payload_sum(&words);
-	memcpy(data, &t->header, sizeof t->header);
+	if (__builtin_expect(t->ip6, 0))
+		memcpy(data, &t->header6, sizeof t->header6);
+	else
+		memcpy(data, &t->header, sizeof t->header);
 	if (__builtin_expect(flow != 0, 0))
 		udp_sum = frame_write_flow(t, data, flow);
 	udp_sum += sum;
@@ -76,13 +118,14 @@ static inline void frame_write(const struct frame_template *t, uint8_t *data, ui
 		udp_sum += sum << t->trailer_shift;
 	}
 	uint16_t checksum = checksum_udp_field(udp_sum);
-	memcpy(data + offsetof(struct frame_header, udp_checksum), &checksum, 2);
-	payload_store(data + FRAME_PAYLOAD_AT, &words);
+	uint8_t *stamp = data + t->headers;
+	memcpy(stamp - sizeof checksum, &checksum, sizeof checksum); /* the UDP header's last field */
+	payload_store(stamp, &words);
 }
 
 enum frame_verdict {
 	FRAME_GOOD,
-	FRAME_FOREIGN, /* not IPv4 UDP to the port */
+	FRAME_FOREIGN, /* not UDP to the port */
 	FRAME_DAMAGED, /* a length or a checksum is wrong */
 };
 
@@ -90,9 +133,28 @@ enum frame_verdict {
  * folded pseudo header (CHECKSUM_PARTIAL, include/linux/skbuff.h). */
 static inline uint16_t frame_partial_checksum(const struct frame_header *h)
 {
-	uint64_t sum = (uint64_t)h->ip_source + h->ip_destination + h->udp_length;
-	sum += __builtin_bswap16(h->protocol);
+	uint64_t sum = (uint64_t)h->ip_source + h->ip_destination + h->udp.length;
+	sum += __builtin_bswap16(FRAME_PROTOCOL_UDP);
 	return checksum_fold(sum);
+}
+
+enum frame_verdict frame6_check(const uint8_t *data, uint32_t length, uint16_t udp_port,
+				bool accepts_partial);
+
+/* Whether a whole UDP packet's sum, which the pseudo header's begins, is right. */
+static inline enum frame_verdict frame_check_udp(uint64_t pseudo, const struct frame_udp *udp,
+						 bool accepts_partial)
+{
+	/* 0 means "none" (RFC 768), but the engine and every kernel compute a checksum, so 0 means
+	 * damage here. */
+	if (udp->checksum == 0)
+		return FRAME_DAMAGED;
+	uint64_t sum = checksum_add(pseudo, udp, __builtin_bswap16(udp->length));
+	if (checksum_fold(sum) == 0xffff)
+		return FRAME_GOOD;
+	if (accepts_partial && udp->checksum == checksum_fold(pseudo))
+		return FRAME_GOOD;
+	return FRAME_DAMAGED;
 }
 
 /* Checks a whole frame. */
@@ -100,36 +162,34 @@ static inline enum frame_verdict frame_check(const uint8_t *data, uint32_t lengt
 					     uint16_t udp_port, bool accepts_partial)
 {
 	const struct frame_header *h = (const struct frame_header *)data;
-	if (length < FRAME_HEADERS || h->ethertype != __builtin_bswap16(0x0800) ||
-	    h->version_ihl != 0x45 || h->protocol != 17 ||
-	    h->udp_destination != __builtin_bswap16(udp_port))
-		return FRAME_FOREIGN;
-	uint32_t udp_length = __builtin_bswap16(h->udp_length);
+	if (length < FRAME_HEADERS || h->ethertype != __builtin_bswap16(FRAME_TYPE_IP) ||
+	    h->version_ihl != 0x45 || h->protocol != FRAME_PROTOCOL_UDP ||
+	    h->udp.destination != __builtin_bswap16(udp_port))
+		return frame6_check(data, length, udp_port, accepts_partial);
+	uint32_t udp_length = __builtin_bswap16(h->udp.length);
 	if (__builtin_bswap16(h->ip_length) != udp_length + FRAME_IP || udp_length < FRAME_UDP ||
 	    FRAME_ETHERNET + FRAME_IP + udp_length > length)
 		return FRAME_DAMAGED;
 	if (checksum_fold(checksum_add(0, data + FRAME_ETHERNET, FRAME_IP)) != 0xffff)
 		return FRAME_DAMAGED;
-	/* 0 means "none" (RFC 768), but the engine and every kernel compute a checksum, so 0 means
-	 * damage here. */
-	if (h->udp_checksum == 0)
-		return FRAME_DAMAGED;
-	uint64_t sum =
-		(uint64_t)h->ip_source + h->ip_destination + h->udp_length + __builtin_bswap16(17);
-	sum = checksum_add(sum, data + FRAME_ETHERNET + FRAME_IP, udp_length);
-	if (checksum_fold(sum) == 0xffff)
-		return FRAME_GOOD;
-	if (accepts_partial && h->udp_checksum == frame_partial_checksum(h))
-		return FRAME_GOOD;
-	return FRAME_DAMAGED;
+	uint64_t pseudo = (uint64_t)h->ip_source + h->ip_destination + h->udp.length +
+			  __builtin_bswap16(FRAME_PROTOCOL_UDP);
+	return frame_check_udp(pseudo, &h->udp, accepts_partial);
 }
 
+/* Whether a frame is unfragmented UDP to a port. */
+bool frame_is_udp_to(const uint8_t *data, uint32_t length, uint16_t udp_port);
+
+/* Leaves the UDP checksum to the kernel or a device, partial as above. */
+void frame_set_partial_checksum(uint8_t *data);
+
 /* Completes a partial UDP checksum, because the receiver checks frames sent by raw, ring or xdp. A
- * frame that only looks partial gets the checksum that it had. */
+ * frame that only looks partial gets the checksum that it had; any other than UDP stays. */
 void frame_complete_checksum(uint8_t *data, uint32_t length);
 
-/* Sets the destination address and keeps both checksums right (RFC 1624). */
-void frame_set_destination(uint8_t *data, uint32_t ip);
+/* Sets the destination address and keeps the checksums right (RFC 1624). A frame of the other IP
+ * version stays. */
+void frame_set_destination(uint8_t *data, const struct in6_addr *ip);
 
 /* Swaps MAC and IP addresses, for reflect; the sums do not change. The UDP ports stay, too: a
  * flow's number is in the source port, and all send to udp_port. */

@@ -48,9 +48,31 @@ static struct port_config config_of(uint32_t frame_bytes)
 		.frame_bytes = frame_bytes,
 		.flows = 1000,
 	};
-	inet_pton(AF_INET, "198.18.0.1", &c.local_ip);
-	inet_pton(AF_INET, "198.18.0.2", &c.peer_ip);
+	inet_pton(AF_INET6, "::ffff:198.18.0.1", &c.local_ip);
+	inet_pton(AF_INET6, "::ffff:198.18.0.2", &c.peer_ip);
 	return c;
+}
+
+static struct port_config config6_of(uint32_t frame_bytes)
+{
+	struct port_config c = config_of(frame_bytes);
+	inet_pton(AF_INET6, "2001:2::1", &c.local_ip);
+	inet_pton(AF_INET6, "2001:2::2", &c.peer_ip);
+	return c;
+}
+
+/* The sum of an IPv6 packet's pseudo header (RFC 8200, section 8.1), UDP header and data, by the
+ * textbook method. */
+static uint16_t plain_udp6_sum(const uint8_t *frame, uint32_t length)
+{
+	uint8_t bytes[40 + FRAME_MAX_BYTES] = {0};
+	uint32_t udp = length - 54;
+	memcpy(bytes, frame + 22, 32);
+	bytes[34] = (uint8_t)(udp >> 8);
+	bytes[35] = (uint8_t)udp;
+	bytes[39] = 17;
+	memcpy(bytes + 40, frame + 54, udp);
+	return plain_sum(bytes, 40 + udp);
 }
 
 static const struct payload some_payload = {
@@ -89,12 +111,12 @@ static void test_frames_of_all_sizes_and_flows_are_good(void **state)
 				assert_int_equal(t.length, sizes[i] - 4);
 				assert_int_equal(frame_check(frame, t.length, 7999, false),
 						 FRAME_GOOD);
-				assert_true(payload_read(frame + FRAME_PAYLOAD_AT,
-							 t.length - FRAME_PAYLOAD_AT, &got));
+				assert_true(payload_read(frame + FRAME_HEADERS,
+							 t.length - FRAME_HEADERS, &got));
 				assert_same(&got, &some_payload);
-				uint32_t bytes = frame_payload_bytes(sizes[i]);
+				uint32_t bytes = frame_payload_bytes(&c);
 				assert_int_equal(
-					trailer_read(frame + FRAME_PAYLOAD_AT, bytes, &got),
+					trailer_read(frame + FRAME_HEADERS, bytes, &got),
 					bytes >= 40);
 				if (bytes >= 40)
 					assert_same(&got, &some_payload);
@@ -102,62 +124,112 @@ static void test_frames_of_all_sizes_and_flows_are_good(void **state)
 				 * method. */
 				assert_int_equal(plain_sum(frame + 14, 20), 0xffff);
 				struct frame_header *h = (struct frame_header *)frame;
-				uint32_t ip = ntohl(h->ip_source) - ntohl(c.local_ip);
-				uint32_t port = ntohs(h->udp_source) - 7999u;
+				uint32_t ip = ntohl(h->ip_source) -
+					      ntohl(address_ip4(&c.local_ip));
+				uint32_t port = ntohs(h->udp.source) - 7999u;
 				assert_int_equal(field ? ip : port, flow);
 				assert_int_equal(field ? port : ip, 0);
 			}
 }
 
+static void test_frames_of_ip6_are_good(void **state)
+{
+	(void)state;
+	/* 105 has no trailer, 106 is the first with one; it is at an odd offset in 107 and 9017. */
+	static const uint32_t sizes[] = {84, 85, 105, 106, 107, 128, 1518, 9017, 9018};
+	uint8_t frame[FRAME_MAX_BYTES];
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+		for (int field = 0; field < 2; field++)
+			for (uint32_t flow = 0; flow < 1000; flow += 111) {
+				struct port_config c = config6_of(sizes[i]);
+				struct frame_template t;
+				struct payload got = {0};
+				c.flow_field = (enum port_flow_field)field;
+				frame_template_init(&t, &c);
+				memset(frame, 0, sizeof frame);
+				frame_write(&t, frame, flow, &some_payload);
+				assert_int_equal(t.length, sizes[i] - 4);
+				assert_int_equal(frame_check(frame, t.length, 7999, false),
+						 FRAME_GOOD);
+				assert_true(frame_is_udp_to(frame, t.length, 7999));
+				assert_false(frame_is_udp_to(frame, t.length, 7998));
+				assert_true(frame_is_ip6(frame));
+				uint32_t bytes = frame_payload_bytes(&c);
+				assert_int_equal(bytes, t.length - 62);
+				assert_true(payload_read(frame + 62, bytes, &got));
+				assert_same(&got, &some_payload);
+				assert_int_equal(trailer_read(frame + 62, bytes, &got),
+						 bytes >= 40);
+				if (bytes >= 40)
+					assert_same(&got, &some_payload);
+				assert_int_equal(plain_udp6_sum(frame, t.length), 0xffff);
+				struct frame_header6 *h = (struct frame_header6 *)frame;
+				uint32_t ip = ntohl(h->ip_source[3]) - 1;
+				uint32_t port = ntohs(h->udp.source) - 7999u;
+				assert_int_equal(field ? ip : port, flow);
+				assert_int_equal(field ? port : ip, 0);
+			}
+}
+
+/* Bits from an offset on; those that nothing protects may be others. */
+static void flip_bits(struct port_config c, uint32_t from, uint32_t to)
+{
+	uint8_t frame[FRAME_MAX_BYTES] = {0};
+	struct frame_template t;
+	frame_template_init(&t, &c);
+	frame_write(&t, frame, 5, &some_payload);
+	for (size_t bit = from * 8; bit < to * 8; bit++) {
+		frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_int_not_equal(frame_check(frame, t.length, 7999, false), FRAME_GOOD);
+		frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	for (uint32_t less = 0; less < t.length; less++)
+		assert_int_not_equal(frame_check(frame, less, 7999, true), FRAME_GOOD);
+	assert_int_equal(frame_check(frame, t.length, 8000, false), FRAME_FOREIGN);
+}
+
 static void test_every_flipped_bit_is_found(void **state)
 {
 	(void)state;
-	static const uint32_t sizes[] = {64, 87};
-	uint8_t frame[83];
-	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-		uint32_t length = sizes[i] - FRAME_FCS_BYTES;
-		struct port_config c = config_of(sizes[i]);
-		struct frame_template t;
-		frame_template_init(&t, &c);
-		memset(frame, 0, sizeof frame);
-		frame_write(&t, frame, 5, &some_payload);
-		for (size_t bit = 12 * 8; bit < length * 8; bit++) {
-			frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
-			assert_int_not_equal(frame_check(frame, length, 7999, false), FRAME_GOOD);
-			frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		}
-		for (uint32_t less = 0; less < length; less++)
-			assert_int_not_equal(frame_check(frame, less, 7999, true), FRAME_GOOD);
-		assert_int_equal(frame_check(frame, length, 8000, false), FRAME_FOREIGN);
-	}
+	flip_bits(config_of(64), 12, 60);
+	flip_bits(config_of(87), 12, 83);
+	/* IPv6 has no checksum of its header: neither its traffic class, flow label nor hop limit is
+	 * protected. */
+	flip_bits(config6_of(84), 12, 14);
+	flip_bits(config6_of(84), 18, 21);
+	flip_bits(config6_of(84), 22, 80);
+	flip_bits(config6_of(107), 22, 103);
 }
 
-static void test_partial_checksums(void **state)
+static void complete_a_partial_checksum(struct port_config c)
 {
-	(void)state;
-	uint8_t frame[60], whole[60];
-	struct port_config c = config_of(64);
+	uint8_t frame[80], whole[80];
 	struct frame_template t;
 	frame_template_init(&t, &c);
 	memset(frame, 0, sizeof frame);
 	frame_write(&t, frame, 0, &some_payload);
 	memcpy(whole, frame, sizeof frame);
-	struct frame_header *h = (struct frame_header *)frame;
-	/* As udp_send_skb in net/ipv4/udp.c leaves it. */
-	h->udp_checksum = frame_partial_checksum(h);
-	assert_int_equal(frame_check(frame, sizeof frame, 7999, false), FRAME_DAMAGED);
-	assert_int_equal(frame_check(frame, sizeof frame, 7999, true), FRAME_GOOD);
-	frame_complete_checksum(frame, sizeof frame);
+	/* As udp_send_skb in net/ipv4/udp.c leaves it, and udp_v6_send_skb in net/ipv6/udp.c. */
+	frame_set_partial_checksum(frame);
+	assert_int_equal(frame_check(frame, t.length, 7999, false), FRAME_DAMAGED);
+	assert_int_equal(frame_check(frame, t.length, 7999, true), FRAME_GOOD);
+	frame_complete_checksum(frame, t.length);
 	assert_memory_equal(frame, whole, sizeof frame);
-	frame_complete_checksum(frame, sizeof frame); /* a complete checksum stays */
+	frame_complete_checksum(frame, t.length); /* a complete checksum stays */
 	assert_memory_equal(frame, whole, sizeof frame);
 }
 
-static void test_rewriting_keeps_the_sums_right(void **state)
+static void test_partial_checksums(void **state)
 {
 	(void)state;
-	uint8_t frame[60];
-	struct port_config c = config_of(64);
+	complete_a_partial_checksum(config_of(64));
+	complete_a_partial_checksum(config6_of(84));
+}
+
+/* Rewrites frames of one IP version, whose addresses' last 32 bits are at these offsets. */
+static void rewrite(struct port_config c, unsigned source, unsigned destination)
+{
+	uint8_t frame[80];
 	struct frame_template t;
 	frame_template_init(&t, &c);
 	memset(frame, 0, sizeof frame);
@@ -167,16 +239,24 @@ static void test_rewriting_keeps_the_sums_right(void **state)
 		p.id = (uint32_t)rand();
 		p.tx_ticks = (uint64_t)rand() << 20;
 		frame_write(&t, frame, (uint32_t)i % 1000, &p);
-		uint32_t ip = (uint32_t)rand();
-		frame_set_destination(frame, ip);
-		assert_int_equal(frame_check(frame, sizeof frame, 7999, false), FRAME_GOOD);
-		assert_int_equal(((struct frame_header *)frame)->ip_destination, ip);
+		struct in6_addr to = c.peer_ip;
+		to.s6_addr32[3] = (uint32_t)rand();
+		frame_set_destination(frame, &to);
+		assert_int_equal(frame_check(frame, t.length, 7999, false), FRAME_GOOD);
+		assert_memory_equal(frame + destination, &to.s6_addr32[3], 4);
 		frame_swap(frame);
-		assert_int_equal(frame_check(frame, sizeof frame, 7999, false), FRAME_GOOD);
-		assert_int_equal(((struct frame_header *)frame)->ip_source, ip);
+		assert_int_equal(frame_check(frame, t.length, 7999, false), FRAME_GOOD);
+		assert_memory_equal(frame + source, &to.s6_addr32[3], 4);
 		assert_int_equal(frame[5], 1);
 		assert_int_equal(frame[11], 2);
 	}
+}
+
+static void test_rewriting_keeps_the_sums_right(void **state)
+{
+	(void)state;
+	rewrite(config_of(64), 26, 30);
+	rewrite(config6_of(84), 34, 50);
 }
 
 static void test_payload_is_the_protocols(void **state)
@@ -236,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_checksum_of_rfc1071),
 		cmocka_unit_test(test_checksum_of_any_length),
 		cmocka_unit_test(test_frames_of_all_sizes_and_flows_are_good),
+		cmocka_unit_test(test_frames_of_ip6_are_good),
 		cmocka_unit_test(test_every_flipped_bit_is_found),
 		cmocka_unit_test(test_partial_checksums),
 		cmocka_unit_test(test_rewriting_keeps_the_sums_right),

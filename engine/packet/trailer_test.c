@@ -21,8 +21,8 @@ static void write_frame(uint8_t *frame)
 	struct port_config c = {
 		.local_mac = {2, 0, 0, 0, 0, 1},
 		.peer_mac = {2, 0, 0, 0, 0, 2},
-		.local_ip = htonl(0x0a000001),
-		.peer_ip = htonl(0x0a000002),
+		.local_ip.s6_addr32 = {0, 0, htonl(0xffff), htonl(0x0a000001)},
+		.peer_ip.s6_addr32 = {0, 0, htonl(0xffff), htonl(0x0a000002)},
 		.udp_port = 7999,
 		.frame_bytes = FRAME_BYTES,
 		.flows = 1,

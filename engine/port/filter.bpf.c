@@ -11,6 +11,7 @@
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -53,13 +54,23 @@ struct {
 	__type(value, struct signatures);
 } ways SEC(".maps");
 
+static __always_inline int is_ours6(void *data, void *end)
+{
+	struct ethhdr *eth = data;
+	struct ipv6hdr *ip = (void *)(eth + 1);
+	struct udphdr *udp = (void *)(ip + 1);
+
+	return (void *)(udp + 1) <= end && eth->h_proto == bpf_htons(ETH_P_IPV6) &&
+	       *(__u8 *)ip >> 4 == 6 && ip->nexthdr == IPPROTO_UDP && udp->dest == settings.udp_port;
+}
+
 static __always_inline int is_ours(void *data, void *end)
 {
 	struct ethhdr *eth = data;
 	struct iphdr *ip = (void *)(eth + 1);
 	struct udphdr *udp = (void *)(ip + 1);
 
-	if (settings.udp_port == 0)
+	if (settings.udp_port == 0 || is_ours6(data, end))
 		return 1;
 	return (void *)(udp + 1) <= end && eth->h_proto == bpf_htons(ETH_P_IP) &&
 	       *(__u8 *)ip == 0x45 && ip->protocol == IPPROTO_UDP &&
@@ -113,6 +124,37 @@ int nines_drop(struct __sk_buff *skb)
 	return 2;
 }
 
+static __always_inline long read_ip4(struct __sk_buff *skb, struct signature_fields *f)
+{
+	struct iphdr ip;
+	long err = bpf_skb_load_bytes_relative(skb, 0, &ip, sizeof ip, BPF_HDR_START_NET);
+
+	if (err)
+		return err;
+	f->ttl = ip.ttl;
+	f->tos = ip.tos;
+	f->ip_length = ip.tot_len;
+	f->ip_source[2] = f->ip_destination[2] = bpf_htonl(0xffff);
+	f->ip_source[3] = ip.saddr;
+	f->ip_destination[3] = ip.daddr;
+	return 0;
+}
+
+static __always_inline long read_ip6(struct __sk_buff *skb, struct signature_fields *f)
+{
+	struct ipv6hdr ip;
+	long err = bpf_skb_load_bytes_relative(skb, 0, &ip, sizeof ip, BPF_HDR_START_NET);
+
+	if (err)
+		return err;
+	f->ttl = ip.hop_limit;
+	f->tos = ip.priority << 4 | ip.flow_lbl[0] >> 4;
+	f->ip_length = bpf_htons(bpf_ntohs(ip.payload_len) + sizeof ip);
+	__builtin_memcpy(f->ip_source, &ip.saddr, sizeof f->ip_source);
+	__builtin_memcpy(f->ip_destination, &ip.daddr, sizeof f->ip_destination);
+	return 0;
+}
+
 /* Two CPUs may add the same signature at once: then it has two rows, which the engine merges. A packet
  * without a MAC header (of a tunnel's device) has MACs of zero. */
 SEC("socket")
@@ -121,7 +163,6 @@ int nines_witness(struct __sk_buff *skb)
 	/* What follows the UDP header: MoonSniff's mark and the flags (packet/payload.h). */
 	enum { MARK_AT = 8 + 4, MARK = 0x55, MEASURED = 1 };
 	struct signature s = {};
-	struct iphdr ip;
 	struct udphdr udp;
 	__u8 mark[2];
 	__u32 zero = 0;
@@ -129,21 +170,22 @@ int nines_witness(struct __sk_buff *skb)
 
 	if (!t || bpf_skb_load_bytes(skb, MARK_AT, mark, 2) || mark[0] != MARK ||
 	    !(mark[1] & MEASURED) ||
-	    bpf_skb_load_bytes_relative(skb, 0, &ip, sizeof ip, BPF_HDR_START_NET) ||
+	    (skb->protocol == bpf_htons(ETH_P_IPV6) ? read_ip6(skb, &s.fields)
+						    : read_ip4(skb, &s.fields)) ||
 	    bpf_skb_load_bytes(skb, 0, &udp, sizeof udp))
 		return skb->len;
 	bpf_skb_load_bytes_relative(skb, 0, s.fields.destination, 12, BPF_HDR_START_MAC);
-	s.fields.ttl = ip.ttl;
-	s.fields.tos = ip.tos;
-	s.fields.ip_length = ip.tot_len;
-	s.fields.ip_source = ip.saddr;
-	s.fields.ip_destination = ip.daddr;
 	s.fields.udp_source = udp.source;
 	s.fields.udp_destination = udp.dest;
 	struct signature_flows flows = {settings.flows, settings.flow_port, settings.flow_address};
 	signature_join_flows(&s, &flows);
 	for (__u32 i = 0; i < SIGNATURES_MAX; i++) {
-		struct signature_row *row = &t->rows[i];
+		__u32 at = i;
+
+		/* The compiler keeps the bound of i in another variable than its value, which the
+		 * verifier does not follow. */
+		asm volatile("%0 &= %1" : "+r"(at) : "i"(SIGNATURES_MAX - 1));
+		struct signature_row *row = &t->rows[at];
 
 		if (i >= t->count) {
 			row->signature = s;

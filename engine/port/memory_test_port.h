@@ -15,8 +15,8 @@ static inline struct port *open_memory_port(const char *name, const char *interf
 				     .frame_bytes = frame_bytes,
 				     .flows = 1,
 				     .udp_port = 7000,
-				     .local_ip = htonl(0x0a000001),
-				     .peer_ip = htonl(0x0a000002)};
+				     .local_ip.s6_addr32 = {0, 0, htonl(0xffff), htonl(0x0a000001)},
+				     .peer_ip.s6_addr32 = {0, 0, htonl(0xffff), htonl(0x0a000002)}};
 	struct port *port;
 	char error[256];
 	snprintf(config.name, sizeof config.name, "%s", name);

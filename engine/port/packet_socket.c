@@ -14,20 +14,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Accepts unfragmented IPv4 UDP without options to a port. In tcpdump's syntax: `ip[0] = 0x45 and
- * udp dst port P and ip[6:2] & 0x3fff = 0`. */
+/* Accepts unfragmented UDP to a port, without IPv4 options and IPv6 extensions. In tcpdump's syntax:
+ * `(ip[0] = 0x45 and udp dst port P and ip[6:2] & 0x3fff = 0) or (ip6[6] = 17 and ip6[42:2] = P)`. */
 static int attach_filter(int fd, uint16_t udp_port)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETHERTYPE_IP, 0, 9),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETHERTYPE_IP, 0, 8),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 14),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x45, 0, 7),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x45, 0, 12),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x3fff, 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x3fff, 10, 0),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 3),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 8),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 36),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, udp_port, 5, 6),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETHERTYPE_IPV6, 0, 5),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 3),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 56),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, udp_port, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, 0x40000),
 		BPF_STMT(BPF_RET | BPF_K, 0),
@@ -125,16 +130,16 @@ static int plug_socket(struct port *port)
 	const struct port_config *c = &port->config;
 	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
 	struct sock_fprog program = {1, &drop};
-	struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(c->udp_port)};
+	struct socket_address local = socket_address_of(&in6addr_any, c->udp_port, port_is_ip6(c));
 	int one = 1;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = socket(local.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		goto fail;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
 	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, c->interface,
 		       (socklen_t)strlen(c->interface)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ||
-	    bind(fd, (struct sockaddr *)&local, sizeof local) < 0)
+	    bind(fd, &local.any, local.bytes) < 0)
 		goto fail;
 	return fd;
 fail:

@@ -28,6 +28,7 @@
 #define NINES_PORT_H
 
 #include "packet/signature.h"
+#include "port/address.h"
 
 #include <net/if.h>
 #include <poll.h>
@@ -91,8 +92,8 @@ struct port_config {
 	enum port_io io;
 	enum port_wait wait;
 	uint8_t local_mac[6], peer_mac[6];
-	uint32_t local_ip, peer_ip; /* network byte order; 0: none */
-	uint32_t sender_ip; /* of flow 0 of the packets that it receives; 0: peer_ip */
+	struct in6_addr local_ip, peer_ip;
+	struct in6_addr sender_ip; /* of flow 0 of the packets that it receives; none: peer_ip */
 	bool has_local_mac, has_peer_mac;
 	uint16_t udp_port;
 	uint32_t frame_bytes; /* with FCS */
@@ -100,6 +101,13 @@ struct port_config {
 	enum port_flow_field flow_field;
 	struct port_fault fault;
 };
+
+/* Whether its packets are IPv6: none of its addresses says otherwise. */
+static inline bool port_is_ip6(const struct port_config *c)
+{
+	return address_is_ip6(&c->local_ip) || address_is_ip6(&c->peer_ip) ||
+	       address_is_ip6(&c->sender_ip);
+}
 
 struct port_counter {
 	const char *name;

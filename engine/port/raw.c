@@ -190,14 +190,15 @@ static ssize_t send_segmented(struct raw_port *r, const struct packet *burst, un
 {
 	/* Small payloads are copied together: a piece of memory for each would cost the kernel
 	 * more. */
-	uint32_t bytes = burst[0].length - FRAME_PAYLOAD_AT;
+	uint32_t headers = frame_headers(port_is_ip6(&r->port.config));
+	uint32_t bytes = burst[0].length - headers;
 	bool copies = count * bytes <= sizeof r->joined;
 	struct segment_head head;
 	struct msghdr message = {.msg_iov = r->tx_iov, .msg_iovlen = copies ? 2 : count + 1};
 	segment_head(&head, &burst[0]);
-	r->tx_iov[0] = (struct iovec){&head, sizeof head};
+	r->tx_iov[0] = (struct iovec){&head, segment_head_bytes(&head)};
 	for (unsigned i = 0; i < count; i++) {
-		uint8_t *payload = burst[i].data + FRAME_PAYLOAD_AT;
+		uint8_t *payload = burst[i].data + headers;
 		if (copies)
 			memcpy(r->joined + i * bytes, payload, bytes);
 		else
@@ -213,7 +214,8 @@ static int raw_tx_commit(struct port *port, struct packet *burst, unsigned count
 	struct raw_port *r = raw_of(port);
 	unsigned sent = 0;
 	while (r->segment.on && sent < count) {
-		unsigned run = segment_run(burst + sent, count - sent, FRAME_PAYLOAD_AT);
+		unsigned run = segment_run(burst + sent, count - sent,
+					   frame_headers(port_is_ip6(&port->config)));
 		if (run == 1)
 			break;
 		if (send_segmented(r, burst + sent, run) < 0) {

@@ -268,11 +268,12 @@ static void request(struct ring_port *r, const struct virtio_net_hdr *header, ui
 /* How many frames, counted from the first, fit into one slot. */
 static unsigned slot_run(const struct ring_port *r, const struct packet *burst, unsigned count)
 {
-	uint32_t payload = burst[0].length - FRAME_HEADERS;
+	uint32_t headers = frame_headers(port_is_ip6(&r->port.config));
+	uint32_t payload = burst[0].length - headers;
 	if (payload == 0)
 		return 1;
-	uint32_t fitting = (r->tx.slot_bytes - r->tx_offset - FRAME_HEADERS) / payload;
-	return segment_run(burst, count < fitting ? count : fitting, FRAME_HEADERS);
+	uint32_t fitting = (r->tx.slot_bytes - r->tx_offset - headers) / payload;
+	return segment_run(burst, count < fitting ? count : fitting, headers);
 }
 
 /* Sends `run` frames from the next slot. The kernel takes slots in turn, so the following frames
@@ -281,13 +282,14 @@ static unsigned slot_run(const struct ring_port *r, const struct packet *burst, 
 static bool send_segmented(struct ring_port *r, const struct packet *burst, unsigned run)
 {
 	struct segment_head head;
-	uint32_t payload = burst[0].length - FRAME_HEADERS, bytes = FRAME_HEADERS;
-	uint8_t first[FRAME_HEADERS], *frame = next_frame(r);
 	segment_head(&head, &burst[0]);
-	memcpy(first, burst[0].data, sizeof first);
-	memcpy(frame, head.frame, sizeof head.frame);
+	uint32_t headers = head.virtio.hdr_len, bytes = headers;
+	uint32_t payload = burst[0].length - headers;
+	uint8_t first[FRAME_HEADERS6], *frame = next_frame(r);
+	memcpy(first, burst[0].data, headers);
+	memcpy(frame, head.frame, headers);
 	for (unsigned i = 0; i < run; i++, bytes += payload)
-		memmove(frame + bytes, burst[i].data + FRAME_HEADERS, payload);
+		memmove(frame + bytes, burst[i].data + headers, payload);
 	struct virtio_net_hdr header = head.virtio;
 	header.hdr_len = (uint16_t)bytes; /* copied whole, as above */
 	struct tpacket2_hdr *h = slot(&r->tx, r->tx.next);
@@ -298,7 +300,7 @@ static bool send_segmented(struct ring_port *r, const struct packet *burst, unsi
 	segment_failed(&r->segment, &r->port);
 	r->tx.next--;
 	set_status(h, TP_STATUS_AVAILABLE);
-	memcpy(burst[0].data, first, sizeof first);
+	memcpy(burst[0].data, first, headers);
 	return false;
 }
 

@@ -12,7 +12,7 @@
 #define VIRTIO_NET_HDR_GSO_UDP_L4 5
 #endif
 
-_Static_assert(sizeof(struct segment_head) == sizeof(struct virtio_net_hdr) + FRAME_HEADERS,
+_Static_assert(sizeof(struct segment_head) == sizeof(struct virtio_net_hdr) + FRAME_HEADERS6,
 	       "no gap between the headers");
 
 /* The reason why the interface must not get a segmented burst; NULL if it may. */
@@ -83,19 +83,18 @@ bool segment_failed(struct segment *s, struct port *port)
 
 void segment_head(struct segment_head *head, const struct packet *first)
 {
-	struct frame_header h;
-	memcpy(&h, first->data, sizeof h);
+	bool ip6 = frame_is_ip6(first->data);
+	uint32_t headers = frame_headers(ip6);
+	memcpy(head->frame, first->data, headers);
 	/* The kernel sets each segment's lengths, IP id and checksums; the UDP checksum
 	 * starts from the pseudo header's (__udp_gso_segment in net/ipv4/udp_offload.c). */
-	h.udp_checksum = frame_partial_checksum(&h);
+	frame_set_partial_checksum(head->frame);
 	head->virtio = (struct virtio_net_hdr){
 		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
 		.gso_type = VIRTIO_NET_HDR_GSO_UDP_L4,
-		.hdr_len = FRAME_HEADERS,
-		.gso_size = (uint16_t)(first->length - FRAME_HEADERS),
-		.csum_start = FRAME_ETHERNET + FRAME_IP,
-		.csum_offset =
-			offsetof(struct frame_header, udp_checksum) - FRAME_ETHERNET - FRAME_IP,
+		.hdr_len = (uint16_t)headers,
+		.gso_size = (uint16_t)(first->length - headers),
+		.csum_start = (uint16_t)(headers - FRAME_UDP),
+		.csum_offset = offsetof(struct frame_udp, checksum),
 	};
-	memcpy(head->frame, &h, sizeof h);
 }

@@ -46,8 +46,14 @@ bool segment_failed(struct segment *s, struct port *port);
  * PACKET_VNET_HDR (VIRTIO_NET_HDR_GSO_UDP_L4, Linux 6.2). */
 struct segment_head {
 	struct virtio_net_hdr virtio;
-	uint8_t frame[42];
+	uint8_t frame[62]; /* of IPv6; of IPv4 the first 42 */
 } __attribute__((packed));
+
+/* The bytes of a head. */
+static inline size_t segment_head_bytes(const struct segment_head *head)
+{
+	return sizeof head->virtio + head->virtio.hdr_len;
+}
 
 /* Made from the burst's first frame. */
 void segment_head(struct segment_head *head, const struct packet *first);

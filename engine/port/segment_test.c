@@ -39,36 +39,46 @@ static void test_run_fits_an_ip_packet(void **state)
 	assert_int_equal(segment_run(burst, PORT_BURST, 42), 1); /* no payload at all */
 }
 
-static void test_head_leaves_the_checksum_to_the_kernel(void **state)
+/* The head of a port's frame, whose UDP header is at an offset. */
+static void make_a_head(const struct port_config *config, unsigned udp_at)
 {
-	struct port_config config = {
-		.frame_bytes = 64,
-		.udp_port = 7999,
-		.local_ip = 0x010012c6,
-		.peer_ip = 0x020012c6,
-	};
 	struct frame_template template;
 	struct payload payload = {.id = 7};
-	uint8_t data[60] = {0};
+	uint8_t data[128] = {0};
 	struct segment_head head;
-	(void)state;
-	frame_template_init(&template, &config);
+	frame_template_init(&template, config);
 	frame_write(&template, data, 0, &payload);
-	struct packet first = {.data = data, .length = sizeof data};
+	struct packet first = {.data = data, .length = template.length};
 	segment_head(&head, &first);
 	assert_int_equal(head.virtio.flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
 	assert_int_equal(head.virtio.gso_type, 5);
 	assert_int_equal(head.virtio.gso_size, 18);
-	assert_int_equal(head.virtio.hdr_len, 42);
-	assert_int_equal(head.virtio.csum_start, 34);
+	assert_int_equal(head.virtio.hdr_len, udp_at + 8);
+	assert_int_equal(head.virtio.csum_start, udp_at);
 	assert_int_equal(head.virtio.csum_offset, 6);
+	assert_int_equal(segment_head_bytes(&head), sizeof head.virtio + udp_at + 8);
 	/* Completed as the kernel does, it equals the frame that `single` sends. */
-	uint8_t completed[60];
+	uint8_t completed[128];
 	memcpy(completed, data, sizeof data);
-	memcpy(completed, head.frame, sizeof head.frame);
+	memcpy(completed, head.frame, udp_at + 8);
 	assert_memory_not_equal(completed, data, sizeof data);
-	frame_complete_checksum(completed, sizeof completed);
+	frame_complete_checksum(completed, template.length);
 	assert_memory_equal(completed, data, sizeof data);
+}
+
+static void test_head_leaves_the_checksum_to_the_kernel(void **state)
+{
+	(void)state;
+	struct port_config config = {
+		.frame_bytes = 64,
+		.udp_port = 7999,
+		.local_ip.s6_addr32 = {0, 0, 0xffff0000, 0x010012c6},
+		.peer_ip.s6_addr32 = {0, 0, 0xffff0000, 0x020012c6},
+	};
+	make_a_head(&config, 34);
+	config.local_ip.s6_addr32[0] = config.peer_ip.s6_addr32[0] = 0x02000120; /* 2001:2::/32 */
+	config.frame_bytes = 84;
+	make_a_head(&config, 54);
 }
 
 static void test_only_batches_are_segmented(void **state)

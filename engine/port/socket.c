@@ -45,6 +45,23 @@ enum {
 	BUSY_POLL_BUDGET = 64,
 };
 
+struct socket_address socket_address_of(const struct in6_addr *ip, uint16_t udp_port, bool ip6)
+{
+	if (ip6)
+		return (struct socket_address){
+			.ip6 = {.sin6_family = AF_INET6,
+				.sin6_port = htons(udp_port),
+				.sin6_addr = *ip},
+			.bytes = sizeof(struct sockaddr_in6),
+		};
+	return (struct socket_address){
+		.ip4 = {.sin_family = AF_INET,
+			.sin_port = htons(udp_port),
+			.sin_addr.s_addr = address_ip4(ip)},
+		.bytes = sizeof(struct sockaddr_in),
+	};
+}
+
 static void set_buffer(int fd, struct port *port, int force, int ask, const char *name)
 {
 	int want = BUFFER_BYTES, got = 0;

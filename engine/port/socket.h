@@ -4,6 +4,22 @@
 
 #include "port/port.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+/* An address of a UDP socket, of either IP version. */
+struct socket_address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in ip4;
+		struct sockaddr_in6 ip6;
+	};
+	socklen_t bytes;
+};
+
+/* With no address: any of that IP version. */
+struct socket_address socket_address_of(const struct in6_addr *ip, uint16_t udp_port, bool ip6);
+
 /* Makes the socket's buffers large, so that a receiver that stalls for some milliseconds loses
  * nothing; a note says if the kernel grants less. */
 void socket_buffers(int fd, struct port *port);

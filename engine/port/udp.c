@@ -6,7 +6,8 @@
  * Each flow has its own socket (a source port, or a source address with
  * IP_TRANSPARENT); flow 0's also receives. A role that only sends connects them,
  * which saves the route look-up of every packet; one that receives must not,
- * because a connected socket takes only its peer's packets.
+ * because a connected socket takes only its peer's packets. A socket of IPv6 takes
+ * only what is sent to the port's address, one of IPv4 to any of the interface.
  */
 #include "packet/frame.h"
 #include "packet/signatures.h"
@@ -40,7 +41,7 @@ enum {
 struct udp_port {
 	struct port port;
 	int *fds; /* one per flow */
-	struct sockaddr_in peer;
+	struct socket_address peer;
 	bool connected;
 	bool reflects; /* replies go to the sender, not to the peer */
 	struct segment segment;
@@ -48,7 +49,7 @@ struct udp_port {
 	uint32_t rx_stride, tx_stride;
 	struct iovec rx_iov[PORT_BURST], tx_iov[PORT_BURST];
 	struct mmsghdr rx_msgs[PORT_BURST], tx_msgs[PORT_BURST];
-	struct sockaddr_in senders[PORT_BURST];
+	struct socket_address senders[PORT_BURST];
 	uint64_t *rx_queue_full;
 	struct kernel_filter *witness; /* of what is received; NULL: none yet */
 };
@@ -58,11 +59,24 @@ static struct udp_port *udp_of(struct port *port)
 	return (struct udp_port *)port;
 }
 
+/* Frames too big for the MTU must fail, not leave in fragments. And as in frames: how many routers a
+ * packet has passed is told by what is left of its TTL. */
+static void set_ip(int fd, bool ip6)
+{
+	int discover = ip6 ? IPV6_PMTUDISC_DO : IP_PMTUDISC_DO, ttl = FRAME_TTL;
+	int level = ip6 ? IPPROTO_IPV6 : IPPROTO_IP;
+	setsockopt(fd, level, ip6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &discover, sizeof discover);
+	setsockopt(fd, level, ip6 ? IPV6_UNICAST_HOPS : IP_TTL, &ttl, sizeof ttl);
+	if (ip6)
+		setsockopt(fd, level, IPV6_V6ONLY, &(int){1}, sizeof(int));
+}
+
 static int udp_socket(const struct port_config *c, uint32_t flow, int *out, const char **what)
 {
-	struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(c->udp_port)};
+	bool ip6 = port_is_ip6(c);
+	struct socket_address local = socket_address_of(&in6addr_any, c->udp_port, ip6);
 	int one = 1, err;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(local.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
 		*what = "create a UDP socket";
 		return -errno;
@@ -72,25 +86,23 @@ static int udp_socket(const struct port_config *c, uint32_t flow, int *out, cons
 		       (socklen_t)strlen(c->interface)) < 0)
 		goto fail;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-	/* Frames too big for the MTU must fail, not leave in fragments. */
-	int discover = IP_PMTUDISC_DO;
-	setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover);
-	/* As in frames: how many routers a packet has passed is told by what is left. */
-	int ttl = FRAME_TTL;
-	setsockopt(fd, IPPROTO_IP, IP_TTL, &ttl, sizeof ttl);
-	if (flow) {
-		if (c->flow_field == PORT_FLOW_SOURCE_PORT) {
-			local.sin_port = htons((uint16_t)(c->udp_port + flow));
-			local.sin_addr.s_addr = c->local_ip;
-		} else {
-			local.sin_addr.s_addr = htonl(ntohl(c->local_ip) + flow);
-			*what = "use foreign source addresses (IP_TRANSPARENT)";
-			if (setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &one, sizeof one) < 0)
-				goto fail;
-		}
+	set_ip(fd, ip6);
+	/* Without an address the kernel would send from the destination, where that is the node's own (RFC
+	 * 6724, section 5, rule 1). */
+	if (ip6)
+		local.ip6.sin6_addr = c->local_ip;
+	if (flow && c->flow_field == PORT_FLOW_SOURCE_PORT) {
+		local = socket_address_of(&c->local_ip, (uint16_t)(c->udp_port + flow), ip6);
+	} else if (flow) {
+		struct in6_addr source = address_of_flow(&c->local_ip, flow);
+		local = socket_address_of(&source, c->udp_port, ip6);
+		*what = "use foreign source addresses (IP_TRANSPARENT)";
+		if (setsockopt(fd, ip6 ? IPPROTO_IPV6 : IPPROTO_IP,
+			       ip6 ? IPV6_TRANSPARENT : IP_TRANSPARENT, &one, sizeof one) < 0)
+			goto fail;
 	}
 	*what = "bind the UDP socket";
-	if (bind(fd, (struct sockaddr *)&local, sizeof local) < 0) {
+	if (bind(fd, &local.any, local.bytes) < 0) {
 		if (errno == EADDRINUSE)
 			*what = "bind the UDP socket to a port that is in use";
 		if (errno == EADDRNOTAVAIL)
@@ -146,11 +158,11 @@ static bool setting(const char *interface, const char *name)
 }
 
 /* A port without a peer only receives; if its packets come from this namespace, the kernel drops
- * them as forged. */
+ * them as forged; not those of IPv6 (ip6_rcv_core in net/ipv6/ip6_input.c). */
 static void note_martians(struct udp_port *u)
 {
 	const struct port_config *c = &u->port.config;
-	if (!c->peer_ip && !setting(c->interface, "accept_local") &&
+	if (!port_is_ip6(c) && !address_given(&c->peer_ip) && !setting(c->interface, "accept_local") &&
 	    !setting("all", "accept_local"))
 		port_note(&u->port,
 			  "net.ipv4.conf.%s.accept_local is 0: packets from an address of this "
@@ -185,7 +197,7 @@ static int udp_open(const struct port_config *c, struct port **out, char *error,
 	u->rx_queue_full = port_drop_counter(&u->port, "rx_queue_full");
 	u->rx_stride = FRAME_MAX_BYTES + 46; /* 9064: not a multiple of 4096, for the caches */
 	/* No gaps, so that a burst is one piece of memory. */
-	u->tx_stride = frame_payload_bytes(c->frame_bytes);
+	u->tx_stride = frame_payload_bytes(c);
 	u->rx_buffers = calloc(PORT_BURST, u->rx_stride);
 	u->tx_buffers = calloc(PORT_BURST, u->tx_stride);
 	u->fds = calloc(c->flows, sizeof *u->fds);
@@ -200,9 +212,7 @@ static int udp_open(const struct port_config *c, struct port **out, char *error,
 	}
 	socket_buffers(u->fds[0], &u->port);
 	socket_busy_poll(u->fds[0], &u->port);
-	u->peer = (struct sockaddr_in){.sin_family = AF_INET,
-				       .sin_port = htons(c->udp_port),
-				       .sin_addr.s_addr = c->peer_ip};
+	u->peer = socket_address_of(&c->peer_ip, c->udp_port, port_is_ip6(c));
 	udp_messages(u);
 	note_martians(u);
 	look_for_segments(u);
@@ -222,10 +232,10 @@ fail:
 
 static int udp_connect(struct udp_port *u, bool connected)
 {
-	struct sockaddr_in none = {.sin_family = AF_UNSPEC};
+	const struct socket_address none = {.any.sa_family = AF_UNSPEC, .bytes = u->peer.bytes};
 	for (uint32_t i = 0; i < u->port.config.flows; i++) {
-		const struct sockaddr_in *to = connected ? &u->peer : &none;
-		if (connect(u->fds[i], (const struct sockaddr *)to, sizeof *to) < 0)
+		const struct socket_address *to = connected ? &u->peer : &none;
+		if (connect(u->fds[i], &to->any, to->bytes) < 0)
 			return -errno;
 	}
 	u->connected = connected;
@@ -247,8 +257,9 @@ static int udp_start(struct port *port, unsigned directions)
 	while (recv(u->fds[0], scratch, sizeof scratch, MSG_DONTWAIT) >= 0 || errno == ECONNREFUSED)
 		;
 	for (int i = 0; i < PORT_BURST; i++) {
-		u->rx_msgs[i].msg_hdr.msg_name = u->reflects ? &u->senders[i] : NULL;
-		u->rx_msgs[i].msg_hdr.msg_namelen = u->reflects ? sizeof u->senders[i] : 0;
+		u->senders[i].bytes = u->peer.bytes;
+		u->rx_msgs[i].msg_hdr.msg_name = u->reflects ? &u->senders[i].any : NULL;
+		u->rx_msgs[i].msg_hdr.msg_namelen = u->reflects ? u->peer.bytes : 0;
 	}
 	return 0;
 }
@@ -259,9 +270,9 @@ static unsigned udp_rx_burst(struct port *port, struct packet *burst, unsigned m
 	if (port->config.io == PORT_SINGLE) {
 		ssize_t n;
 		if (u->reflects) {
-			socklen_t length = sizeof u->senders[0];
+			socklen_t length = u->peer.bytes;
 			n = recvfrom(u->fds[0], u->rx_buffers, u->rx_stride, MSG_DONTWAIT,
-				     (struct sockaddr *)&u->senders[0], &length);
+				     &u->senders[0].any, &length);
 		} else {
 			n = recv(u->fds[0], u->rx_buffers, u->rx_stride, MSG_DONTWAIT);
 		}
@@ -288,7 +299,7 @@ static void udp_rx_release(struct port *port, struct packet *burst, unsigned cou
 static unsigned udp_tx_acquire(struct port *port, struct packet *burst, unsigned count)
 {
 	struct udp_port *u = udp_of(port);
-	uint32_t bytes = frame_payload_bytes(port->config.frame_bytes);
+	uint32_t bytes = frame_payload_bytes(&port->config);
 	for (unsigned i = 0; i < count; i++)
 		burst[i] = (struct packet){.data = u->tx_buffers + (size_t)i * u->tx_stride,
 					   .length = bytes,
@@ -322,8 +333,8 @@ static ssize_t send_segmented(struct udp_port *u, const struct packet *burst, un
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(uint16_t))] = {0};
 	uint16_t bytes = (uint16_t)burst[0].length;
 	struct msghdr message = {
-		.msg_name = u->connected ? NULL : &u->peer,
-		.msg_namelen = u->connected ? 0 : sizeof u->peer,
+		.msg_name = u->connected ? NULL : &u->peer.any,
+		.msg_namelen = u->connected ? 0 : u->peer.bytes,
 		.msg_iov = u->tx_iov,
 		.msg_iovlen = gather(u->tx_iov, burst, count),
 		.msg_control = control,
@@ -342,13 +353,13 @@ static ssize_t send_segmented(struct udp_port *u, const struct packet *burst, un
 static int udp_send(struct udp_port *u, struct packet *burst, unsigned count, bool reflect,
 		    bool segments)
 {
-	struct sockaddr_in *to = u->connected ? NULL : &u->peer;
+	struct socket_address *to = u->connected ? NULL : &u->peer;
 	int fd = u->fds[burst[0].flow];
 	if (u->port.config.io == PORT_SINGLE) {
 		if (reflect)
 			to = &u->senders[burst[0].handle];
 		ssize_t n = sendto(fd, burst[0].data, burst[0].length, MSG_DONTWAIT,
-				   (struct sockaddr *)to, to ? sizeof *to : 0);
+				   to ? &to->any : NULL, to ? to->bytes : 0);
 		return n < 0 ? socket_send_error() : 1;
 	}
 	if (u->segment.on && segments) {
@@ -367,8 +378,8 @@ static int udp_send(struct udp_port *u, struct packet *burst, unsigned count, bo
 		if (reflect)
 			to = &u->senders[burst[i].handle];
 		u->tx_iov[i] = (struct iovec){burst[i].data, burst[i].length};
-		u->tx_msgs[i].msg_hdr.msg_name = to;
-		u->tx_msgs[i].msg_hdr.msg_namelen = to ? sizeof *to : 0;
+		u->tx_msgs[i].msg_hdr.msg_name = to ? &to->any : NULL;
+		u->tx_msgs[i].msg_hdr.msg_namelen = to ? to->bytes : 0;
 	}
 	int n = sendmmsg(fd, u->tx_msgs, same, MSG_DONTWAIT);
 	return n < 0 ? socket_send_error() : n;
@@ -392,12 +403,13 @@ static int udp_tx_commit(struct port *port, struct packet *burst, unsigned count
 	return udp_send_all(udp_of(port), burst, count, false, true);
 }
 
-/* The kernel copies from any memory, so it can send another port's buffers directly. */
+/* The kernel copies from any memory, so it can send another port's buffers directly. The port is at
+ * the same place in addresses of both IP versions. */
 static int udp_tx_forward(struct port *port, struct packet *burst, unsigned count)
 {
 	struct udp_port *u = udp_of(port);
 	for (unsigned i = 0; u->reflects && i < count; i++)
-		u->senders[burst[i].handle].sin_port = u->peer.sin_port;
+		u->senders[burst[i].handle].ip4.sin_port = u->peer.ip4.sin_port;
 	return udp_send_all(u, burst, count, u->reflects, false);
 }
 

@@ -37,9 +37,12 @@ static void write_announcement(uint8_t *frame, const struct port_config *c)
 	arp->arp_pln = sizeof arp->arp_spa;
 	arp->arp_op = htons(ARPOP_REPLY);
 	memcpy(arp->arp_sha, c->local_mac, sizeof arp->arp_sha);
-	memcpy(arp->arp_spa, &c->local_ip, sizeof arp->arp_spa);
+	/* A port of IPv6 has no IPv4 address, and announces none (0.0.0.0): switches learn from the MAC
+	 * address alone. */
+	uint32_t ip = address_ip4(&c->local_ip);
+	memcpy(arp->arp_spa, &ip, sizeof arp->arp_spa);
 	memcpy(arp->arp_tha, c->local_mac, sizeof arp->arp_tha);
-	memcpy(arp->arp_tpa, &c->local_ip, sizeof arp->arp_tpa);
+	memcpy(arp->arp_tpa, &ip, sizeof arp->arp_tpa);
 }
 
 /* 1 if it was sent, 0 if the port is full for now. */

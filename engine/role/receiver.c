@@ -29,8 +29,9 @@ static inline enum frame_verdict parse(const struct port *port, const struct pac
 			frame_check(data, length, port->config.udp_port, port->accepts_partial);
 		if (verdict != FRAME_GOOD)
 			return verdict;
-		data += FRAME_PAYLOAD_AT;
-		length -= FRAME_PAYLOAD_AT;
+		uint32_t headers = frame_headers(frame_is_ip6(data));
+		data += headers;
+		length -= headers;
 	}
 	if (__builtin_expect(payload_read(data, length, out), 1))
 		return FRAME_GOOD;

@@ -6,10 +6,7 @@
 #include "role/sleeper.h"
 #include "role/thread.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <net/ethernet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +14,6 @@
 #include <unistd.h>
 
 enum { SLEEP_MAX_NS = 1000000000, GAP_FLOOR_NS = 1000, PEERS_EVERY_NS = 500000000 };
-
-static bool is_ours(const struct packet *p, uint16_t udp_port)
-{
-	const struct frame_header *h = (const struct frame_header *)p->data;
-	return p->length >= FRAME_HEADERS && h->ethertype == htons(ETHERTYPE_IP) &&
-	       h->version_ihl == 0x45 && h->protocol == IPPROTO_UDP &&
-	       h->udp_destination == htons(udp_port);
-}
 
 /* Rewrites a received frame to leave through `to`; foreign ones get length 0. */
 static void rewrite(struct service *s, struct port *from, struct port *to, struct packet *p)
@@ -39,8 +28,8 @@ static void rewrite(struct service *s, struct port *from, struct port *to, struc
 	memcpy(h->source, to->config.local_mac, 6);
 	if (to->config.has_peer_mac)
 		memcpy(h->destination, to->config.peer_mac, 6);
-	if (to->config.peer_ip)
-		frame_set_destination(p->data, to->config.peer_ip);
+	if (address_given(&to->config.peer_ip))
+		frame_set_destination(p->data, &to->config.peer_ip);
 }
 
 /* Sends a burst through a port, and drops what the port does not take at once. With `moves_from`,
@@ -82,7 +71,8 @@ static unsigned forward_burst(struct service *s, unsigned from_index)
 		return 0;
 	for (unsigned i = 0; i < received; i++) {
 		if (from->ops->layer == PORT_FRAME) {
-			if (!is_ours(&burst[i], from->config.udp_port)) {
+			if (!frame_is_udp_to(burst[i].data, burst[i].length,
+					     from->config.udp_port)) {
 				port_count(s->foreign[from_index], 1);
 				if (moves)
 					from->ops->rx_release(from, &burst[i], 1);

@@ -28,7 +28,7 @@ static struct other_machine *other_of(struct port *port)
 static void stamp_by_another_counter(struct other_machine *o, struct packet *packet)
 {
 	struct payload p;
-	assert_true(payload_read(packet->data + FRAME_PAYLOAD_AT, PAYLOAD_BYTES, &p));
+	assert_true(payload_read(packet->data + FRAME_HEADERS, PAYLOAD_BYTES, &p));
 	p.tx_ticks = (p.tx_ticks + o->ahead_ticks) % WRAP;
 	o->least = p.tx_ticks < o->least ? p.tx_ticks : o->least;
 	o->most = p.tx_ticks > o->most ? p.tx_ticks : o->most;
@@ -40,18 +40,18 @@ static void put_header(struct other_machine *o, struct packet *packet)
 {
 	enum { HEADER = 11 };
 	struct frame_header h;
-	uint8_t *payload = packet->data + FRAME_PAYLOAD_AT;
+	uint8_t *payload = packet->data + FRAME_HEADERS;
 	(void)o;
-	memmove(payload + HEADER, payload, packet->length - FRAME_PAYLOAD_AT);
+	memmove(payload + HEADER, payload, packet->length - FRAME_HEADERS);
 	memset(payload, 0x33, HEADER);
 	memcpy(&h, packet->data, sizeof h);
 	packet->length += HEADER;
 	uint16_t udp_length = (uint16_t)(packet->length - FRAME_ETHERNET - FRAME_IP);
-	h.udp_length = htons(udp_length);
+	h.udp.length = htons(udp_length);
 	h.ip_length = htons(udp_length + FRAME_IP);
 	h.ip_checksum = 0;
 	h.ip_checksum = (uint16_t)~checksum_fold(checksum_add(0, &h.version_ihl, FRAME_IP));
-	h.udp_checksum = frame_partial_checksum(&h);
+	h.udp.checksum = frame_partial_checksum(&h);
 	memcpy(packet->data, &h, sizeof h);
 	frame_complete_checksum(packet->data, packet->length);
 }

@@ -71,12 +71,8 @@ static inline bool is_cut(const struct switch_port *p)
  * Only in our own buffers. */
 static void complete_checksums(struct packet *burst, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
-		const struct frame_header *h = (const struct frame_header *)burst[i].data;
-		if (burst[i].length >= FRAME_HEADERS && h->ethertype == htons(ETHERTYPE_IP) &&
-		    h->version_ihl == 0x45 && h->protocol == IPPROTO_UDP)
-			frame_complete_checksum(burst[i].data, burst[i].length);
-	}
+	for (unsigned i = 0; i < count; i++)
+		frame_complete_checksum(burst[i].data, burst[i].length);
 }
 
 /* First pass: reads the header, once, and prefetches the table's lines. */

@@ -74,7 +74,7 @@ func load(room room, stages *Stages) (_ *programs, err error) {
 	if stages != nil {
 		spec.Maps["delays"].MaxEntries = room.cpus * delaysEach
 		port := uint16(stages.UDPPort)
-		if err := errors.Join(spec.Variables["udp_port"].Set(port>>8|port<<8), spec.Variables["id_mask"].Set(uint32(max(stages.Every, 1)-1))); err != nil {
+		if err := errors.Join(spec.Variables["udp_port"].Set(port>>8|port<<8), spec.Variables["ip_bytes"].Set(stages.ipBytes()), spec.Variables["id_mask"].Set(uint32(max(stages.Every, 1)-1))); err != nil {
 			return nil, err
 		}
 	}

@@ -13,12 +13,22 @@ import (
 type Stages struct {
 	// UDPPort is the engines' port; 0 follows none.
 	UDPPort int
+	// IP is the packets' IP version, 4 or 6 (0: 4).
+	IP int
 	// Every follows one in this many packets, a power of two (0: each), plus any late ones. It is
 	// for rates at which following all would cost too much.
 	Every int
 	// Nodes are the network namespaces in which packets are followed, by inode number, each with a
 	// name.
 	Nodes map[uint32]string
+}
+
+// ipBytes is the length of the packets' IP header.
+func (s *Stages) ipBytes() uint32 {
+	if s.IP == 6 {
+		return 40 // RFC 8200, section 3
+	}
+	return 20
 }
 
 // followedPPS is the least number of packets followed per second, all at lower rates: enough for a

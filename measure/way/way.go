@@ -185,13 +185,17 @@ func contradicts(want *plan.Way, w result.SeenWay) []string {
 // carried says which kernels carried packets past the user's device, as they count it.
 func carried(p *plan.Plan, s *result.SeenPath) string {
 	var text strings.Builder
+	forwards, receives := "Ip.ForwDatagrams", "Udp.InDatagrams"
+	if p.Traffic.Stream.IP == 6 {
+		forwards, receives = "Ip6.OutForwDatagrams", "Udp6.InDatagrams"
+	}
 	for _, seen := range s.Nodes {
-		n, forwarded := p.Node(seen.Node), seen.Counters["Ip.ForwDatagrams"]
+		n, forwarded := p.Node(seen.Node), seen.Counters[forwards]
 		if n == nil || !n.App.Handling().IsDevice() || n.App.Handling().Routes() || forwarded == 0 {
 			continue
 		}
-		fmt.Fprintf(&text, "; the kernel of %s forwarded %d packets (Ip.ForwDatagrams), its programs received %d by UDP sockets (Udp.InDatagrams)",
-			seen.Node, forwarded, seen.Counters["Udp.InDatagrams"])
+		fmt.Fprintf(&text, "; the kernel of %s forwarded %d packets (%s), its programs received %d by UDP sockets (%s)",
+			seen.Node, forwarded, forwards, seen.Counters[receives], receives)
 	}
 	return text.String()
 }

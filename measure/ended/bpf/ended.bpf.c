@@ -11,6 +11,7 @@
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
@@ -47,20 +48,35 @@ static __always_inline void count(const struct end *end, __u64 packets)
 		__sync_fetch_and_add(counted, packets);
 }
 
-/* An engine's packet: IPv4, UDP to its port or from it, and MoonSniff's mark (engine/packet/payload.h). */
+/* The bytes of the IP header of a UDP packet; 0: it is none, or has options or extensions. */
+static __always_inline __u32 ip_bytes(const void *network)
+{
+	union {
+		struct iphdr four;
+		struct ipv6hdr six;
+	} ip;
+
+	if (bpf_probe_read_kernel(&ip, sizeof ip.four, network))
+		return 0;
+	if (ip.four.version == 4)
+		return ip.four.ihl == 5 && ip.four.protocol == IPPROTO_UDP ? sizeof ip.four : 0;
+	return ip.six.version == 6 && ip.six.nexthdr == IPPROTO_UDP ? sizeof ip.six : 0;
+}
+
+/* An engine's packet: UDP to its port or from it, and MoonSniff's mark (engine/packet/payload.h). */
 static __always_inline bool is_ours(const struct sk_buff *skb)
 {
 	enum { MARK_AT = 4, MARK = 0x55 };
+	const void *network = skb->head + skb->network_header;
+	__u32 skip = ip_bytes(network);
 	struct {
-		struct iphdr ip;
 		struct udphdr udp;
 		__u8 payload[MARK_AT + 1];
 	} __attribute__((packed)) packet;
 
-	if (bpf_probe_read_kernel(&packet, sizeof packet, skb->head + skb->network_header))
+	if (!skip || bpf_probe_read_kernel(&packet, sizeof packet, network + skip))
 		return false;
-	return packet.ip.version == 4 && packet.ip.ihl == 5 && packet.ip.protocol == IPPROTO_UDP &&
-	       (packet.udp.dest == udp_port || packet.udp.source == udp_port) &&
+	return (packet.udp.dest == udp_port || packet.udp.source == udp_port) &&
 	       packet.payload[MARK_AT] == MARK;
 }
 

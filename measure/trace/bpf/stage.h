@@ -18,6 +18,8 @@
 
 /* Set before loading: the engines' UDP port, in network byte order; 0: no stages. */
 const volatile __u16 udp_port = 0;
+/* Bytes of their IP headers: 20 of IPv4, 40 of IPv6. */
+const volatile __u32 ip_bytes = 20;
 /* The histograms take packets whose id has none of these bits. */
 const volatile __u32 id_mask = 0;
 
@@ -72,7 +74,7 @@ struct packet_head {
 	__u64 ticks : 48, stream : 16;
 };
 
-enum { ETHERNET = 14, IP = 20, UDP = 8, HEAD_BEFORE = 6, PAYLOAD = 18, MARK = 0x55 };
+enum { ETHERNET = 14, UDP = 8, HEAD_BEFORE = 6, PAYLOAD = 18, MARK = 0x55 };
 enum { MEASURED = 1, PROBE = 4 };
 /* Ids count per stream, so only one is followed: the first. */
 enum { STREAM = 0 };
@@ -89,10 +91,10 @@ static __always_inline bool is_sampled(__u32 id)
 
 /* Reads the head of an engine's packet with its payload at this offset from skb->data; false if
  * it is no such packet. */
-static __always_inline bool packet_read(const struct sk_buff *skb, int payload,
+static __always_inline bool packet_read(const struct sk_buff *skb, __u32 payload,
 					struct packet_head *h)
 {
-	if (!udp_port || skb->len < (unsigned)payload + PAYLOAD)
+	if (!udp_port || skb->len < payload + PAYLOAD)
 		return false;
 	if (bpf_probe_read_kernel(h, sizeof *h, skb->data + payload - HEAD_BEFORE))
 		return false;
@@ -266,7 +268,7 @@ int BPF_PROG(net_dev_queue, struct sk_buff *skb)
 	struct cpu *cpu = ring_of(KIND_STAGE);
 	struct packet_head h;
 
-	if (!cpu || !passes(skb->dev) || !packet_read(skb, ETHERNET + IP + UDP, &h) ||
+	if (!cpu || !passes(skb->dev) || !packet_read(skb, ETHERNET + ip_bytes + UDP, &h) ||
 	    !is_sampled(packet_id(&h)))
 		return 0;
 	stage_sent(&h);
@@ -280,7 +282,7 @@ int BPF_PROG(net_dev_start_xmit, struct sk_buff *skb, struct net_device *dev)
 	struct cpu *cpu = ring_of(KIND_STAGE);
 	struct packet_head h;
 
-	if (cpu && passes(dev) && packet_read(skb, ETHERNET + IP + UDP, &h) &&
+	if (cpu && passes(dev) && packet_read(skb, ETHERNET + ip_bytes + UDP, &h) &&
 	    is_sampled(packet_id(&h)))
 		stage(cpu, packet_id(&h), STAGE_DRIVER, note_device(dev));
 	return 0;
@@ -295,7 +297,7 @@ int BPF_PROG(netif_receive_skb, struct sk_buff *skb)
 	if (!cpu)
 		return 0;
 	cpu->packet = 0;
-	if (!passes(skb->dev) || !packet_read(skb, IP + UDP, &h)) {
+	if (!passes(skb->dev) || !packet_read(skb, ip_bytes + UDP, &h)) {
 		receive_foreign(cpu, skb->dev);
 		return 0;
 	}
