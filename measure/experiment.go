@@ -74,7 +74,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	e := &Experiment{Source: source, Origin: file.Origin(), Scripts: scripts, inventory: inventory}
 	seen := make(map[string]bool)
 	var lacking []error
-	for _, one := range runs {
+	for _, one := range plan.WaitTogether(runs, inventory) {
 		if one.Experiment.Traffic == nil && !one.Experiment.RunsScripts() {
 			return nil, exit.Wrongf("%s: the file has no traffic to measure; add a 'traffic:' section, give nodes scripts: {experiment: …}, or bring the lab up with 'nines up'", file.Name())
 		}

@@ -1,23 +1,29 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 )
 
-// makeWaiting plans an experiment whose engines are to poll where each has a CPU of its own, and to sleep otherwise.
+// makeWaiting plans an experiment whose engines are to poll where that takes nothing from others, and to sleep
+// otherwise.
 func makeWaiting(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
-	p, err := decided(waiting(exp, spec.WaitSpin), inv)
-	if err == nil && p.enginesAlone() {
-		p.Notes = append(p.Notes, "wait: auto is spin: each engine has a CPU of its own.")
-		return p, nil
+	polls, err := decided(waiting(exp, spec.WaitSpin), inv)
+	why := "this host has no place for engines that poll"
+	if err == nil {
+		if why = polls.mustSleep(); why == "" {
+			polls.Notes = append(polls.Notes, "the engines poll (wait: auto is spin): each has a CPU of its own.")
+			return polls, nil
+		}
 	}
-	if p, err = decided(waiting(exp, spec.WaitBlock), inv); err == nil {
-		p.Notes = append(p.Notes, "wait: auto is block: there is no CPU for each engine alone, so the latencies include the receiver's wake-up.")
+	sleeps, err := decided(waiting(exp, spec.WaitBlock), inv)
+	if err == nil {
+		sleeps.Notes = append(sleeps.Notes, "the engines sleep (wait: auto is block), as "+why+": the latencies include the receiver's wake-up.")
 	}
-	return p, err
+	return sleeps, err
 }
 
 // waitsByPlan is true if the file leaves to the plan how an engine waits.
@@ -52,26 +58,50 @@ func waiting(exp *spec.Experiment, wait spec.Wait) *spec.Experiment {
 	return &out
 }
 
-// enginesAlone is true if each engine has a CPU that neither housekeeping nor another node or engine has.
-func (p *Plan) enginesAlone() bool {
+// mustSleep says why engines must not poll; empty: they may.
+func (p *Plan) mustSleep() string {
 	taken := map[int]bool{}
-	alone := func(node string, cpu int) bool {
-		n := p.Index().Node(node)
-		if cpu < 0 || n == nil || !n.CPUsExclusive || taken[cpu] {
-			return false
+	for _, place := range p.engines() {
+		n := p.Index().Node(place.node)
+		switch {
+		case n == nil || n.Remote():
+			return "a pod's CPUs are the cluster's"
+		case n.Guest():
+			return "node " + n.Name + " is a virtual machine, which needs its CPU for itself"
+		case n.Scheduling != nil && n.Scheduling.Policy.RealTime():
+			return "node " + n.Name + " has a real-time policy, and the kernel throttles what never sleeps"
+		case place.cpu < 0 || !n.CPUsExclusive || taken[place.cpu]:
+			return "the engine of node " + n.Name + " has no CPU of its own"
 		}
-		taken[cpu] = true
-		return true
+		for _, i := range n.Interfaces {
+			if i.RX != spec.ReceiveInterrupt && i.RX != "" {
+				return fmt.Sprintf("rx: %s of %s:%s polls in its place", i.RX, n.Name, i.Name)
+			}
+		}
+		taken[place.cpu] = true
 	}
+	return ""
+}
+
+// enginePlace is where an engine runs.
+type enginePlace struct {
+	node string
+	cpu  int
+}
+
+// engines are those of the traffic's ends and of the nodes' apps.
+func (p *Plan) engines() []enginePlace {
+	var list []enginePlace
 	if t := p.Traffic; t != nil {
-		if !alone(t.From.Node, t.FromCPU) || t.Role == RolePair && !alone(t.To.Node, t.ToCPU) {
-			return false
+		list = append(list, enginePlace{t.From.Node, t.FromCPU})
+		if t.Role == RolePair {
+			list = append(list, enginePlace{t.To.Node, t.ToCPU})
 		}
 	}
 	for _, n := range p.Nodes {
-		if n.App.Handling().HasEngine() && !alone(n.Name, n.App.CPU) {
-			return false
+		if n.App.Handling().HasEngine() {
+			list = append(list, enginePlace{n.Name, n.App.CPU})
 		}
 	}
-	return true
+	return list
 }

@@ -311,7 +311,7 @@ var rules = map[string]rule{
 
 	"Traffic.from": {required: true, pattern: endpointPattern, form: endpointForm},
 	"Traffic.to":   {required: true, pattern: endpointPattern, form: endpointForm},
-	"Traffic.ip": {byDefault: "4"},
+	"Traffic.ip":   {byDefault: "4"},
 	"Traffic.frame_bytes": {
 		byDefault: "64", least: "64", most: "9018",
 		why: "the frame counts its 18 bytes of Ethernet header and FCS; 64 just holds IPv4, UDP and the payload of 18 bytes (84 with IPv6), 9018 an MTU of 9000",
@@ -325,7 +325,7 @@ var rules = map[string]rule{
 	"Traffic.flow_field":      {byDefault: string(FlowSourcePort)},
 	"Traffic.backend":         {byDefault: string(BackendUDP)},
 	"Traffic.io":              {byDefault: string(IOSingle)},
-	"Traffic.wait":            {byDefault: string(WaitBlock)},
+	"Traffic.wait":            {byDefault: string(WaitAuto)},
 	"Traffic.warmup":          {byDefault: "1s", least: "0s", most: "1h"},
 	"Traffic.duration":        {byDefault: "10s", least: "1ms", most: "24h", why: "a trial lasts up to a day, and repeat gives more of them"},
 	"Traffic.port":            {byDefault: strconv.Itoa(EnginePort), least: "1", most: "65535"},

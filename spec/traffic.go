@@ -43,7 +43,7 @@ type Traffic struct {
 	Backend Backend `yaml:"backend,omitempty" json:"backend,omitempty"`
 	// IO is how many packets one call moves (default single; batch with dpdk).
 	IO IO `yaml:"io,omitempty" json:"io,omitempty"`
-	// Wait is what the engine does when there is nothing to do (default block; spin
+	// Wait is what the engine does when there is nothing to do (default auto; spin
 	// with dpdk).
 	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
 	// Warmup is how long packets are sent before the duration without being recorded (default 1s).
@@ -175,8 +175,8 @@ const (
 type Wait string
 
 // WaitBlock sleeps in the kernel, WaitSpin polls, WaitBusyPoll sleeps with the
-// socket's busy polling (SO_BUSY_POLL, SO_PREFER_BUSY_POLL). With WaitAuto the plan chooses: spin where each engine has
-// a CPU of its own, else block.
+// socket's busy polling (SO_BUSY_POLL, SO_PREFER_BUSY_POLL). With WaitAuto the plan chooses: spin where that takes
+// nothing from others, else block (plan/wait.go).
 const (
 	WaitBlock    Wait = "block"
 	WaitSpin     Wait = "spin"

@@ -106,12 +106,12 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 		return nil, nil, err
 	}
 	run := runs[p.run-1]
-	exp := run.Experiment
 	if p.host == "" {
-		if inv, err = withUplinks(lab.WithOwnCPUs(inv, exp.Name), []spec.Run{run}); err != nil {
+		if inv, err = withUplinks(lab.WithOwnCPUs(inv, run.Experiment.Name), []spec.Run{run}); err != nil {
 			return nil, nil, err
 		}
 	}
+	exp := plan.WaitTogether(runs, inv)[p.run-1].Experiment
 	made, err := plan.Make(exp, inv)
 	if err != nil {
 		return nil, nil, run.Located(err)

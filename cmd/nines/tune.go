@@ -139,7 +139,7 @@ func (t *tuneCall) experiment(inv *host.Inventory) (tunedExperiment, error) {
 	}
 	var made tunedExperiment
 	var refused error
-	for _, run := range runs {
+	for _, run := range plan.WaitTogether(runs, inv) {
 		p, err := plan.Make(run.Experiment, inv)
 		if err != nil { // nines run leaves this one out, too
 			if refused == nil {

@@ -26,7 +26,7 @@ func JudgeFile(inv *host.Inventory, runs []spec.Run) (*Report, error) {
 	all := &merged{byID: map[string]*Finding{}, runs: map[string][]int{}, handled: map[Handled]bool{}}
 	known := map[string]judged{} // by the scope as text: most runs of a sweep share one
 	cpus := []int{}
-	for at, run := range runs {
+	for at, run := range plan.WaitTogether(runs, inv) {
 		exp := run.Experiment
 		all.add(at+1, needs(inv, exp))
 		p, err := plan.Make(exp, inv)
