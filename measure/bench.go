@@ -6,16 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
-	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/service"
 	"nines.dev/nines/measure/recording"
 	"nines.dev/nines/measure/traffic"
-	"nines.dev/nines/measure/way"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -211,164 +207,6 @@ func identity(v any) string {
 	return string(text)
 }
 
-// trial runs one trial on the lab and engines from set.
-func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, error) {
-	var addresses []string
-	var err error
-	if r.plan, addresses, err = b.asFound(r); err != nil {
-		return result.Record{}, err
-	}
-	if err := b.open(ctx, r.plan); err != nil {
-		return result.Record{}, err
-	}
-	t := r.plan.Traffic
-	if err := b.releaseRecording(); err != nil {
-		return result.Record{}, err
-	}
-	probe := b.witnesses(r.plan)
-	if err := b.restartForwarders(r.plan); err != nil {
-		return result.Record{}, err
-	}
-	awaited, err := b.findPath(ctx, r)
-	if err != nil {
-		return result.Record{}, err
-	}
-	before, err := probe.read()
-	if err != nil {
-		return result.Record{}, err
-	}
-	pathBefore, err := b.readPath(r.plan)
-	if err != nil {
-		return result.Record{}, err
-	}
-	switches := programProbe{b, r.plan}
-	switchesBefore, err := switches.read(ctx)
-	if err != nil {
-		return result.Record{}, err
-	}
-	receivedBefore, err := sampleReception(ctx, b.lab)
-	if err != nil {
-		return result.Record{}, err
-	}
-	tracer, err := b.startTrace(r)
-	if err != nil {
-		return result.Record{}, err
-	}
-	o := observation{
-		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, images: b.images, tuning: b.tuning, realTime: b.realTime, shared: r.plan.Shared,
-	}
-	events, err := b.prepareEvents(ctx, r.plan)
-	if err != nil {
-		return result.Record{}, errors.Join(err, tracer.stop(&o))
-	}
-	b.generator.Begun(events.begin)
-	// The seed follows from the repeat, so a Poisson stream is the same for all compared runs, and
-	// differs between repeats.
-	o.outcome, err = b.generator.Run(ctx, r.stream, uint64(repeat), func(p client.Progress) {
-		b.watch.Progress(p.Second, p.Sent, p.Received)
-	})
-	b.generator.Begun(nil)
-	err = errors.Join(err, events.stop(ctx, &o), tracer.stop(&o))
-	if err != nil {
-		return result.Record{}, err
-	}
-	o.path = way.Seen(r.plan, o.outcome.Rx.Seen)
-	o.path.AwaitedNs = int64(awaited)
-	pathAfter, err := b.readPath(r.plan)
-	if err != nil {
-		return result.Record{}, err
-	}
-	o.path.Nodes = pathAfter.since(pathBefore, r.plan)
-	o.astray = way.Contradictions(r.plan, o.path)
-	o.idle = idle(r.plan, o.path.Nodes, o.outcome.Rx.RxPackets)
-	b.proved = b.proved && len(r.plan.Events) == 0
-	b.openRecording(o.outcome.Recorded)
-	after, err := probe.read()
-	if err != nil {
-		return result.Record{}, err
-	}
-	o.steal, o.throttled = after.since(before)
-	if o.untuned, err = untuned(b.lab); err != nil {
-		return result.Record{}, err
-	}
-	received, err := readReception(b.lab)
-	if err != nil {
-		return result.Record{}, err
-	}
-	o.receive = received.since(receivedBefore)
-	switchesAfter, err := switches.read(ctx)
-	if err != nil {
-		return result.Record{}, err
-	}
-	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
-	o.impairments = switchesAfter.impairmentsSince(switchesBefore, r.plan, r.stream.FrameBytes)
-	happened, err := b.damage(ctx)
-	if err != nil {
-		return result.Record{}, err
-	}
-	o.faults = slices.Concat(happened.faults(), o.faults)
-	for _, untimed := range b.lab.Untimed() {
-		o.faults = append(o.faults, check.Fault{Problem: untimed})
-	}
-	// An engine that died, alone or with its node, cannot answer, which makes the trial invalid.
-	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.faults) == 0 {
-		return result.Record{}, err
-	}
-	said, err := b.services.Take(b.lab.Lab)
-	if err != nil {
-		return result.Record{}, err
-	}
-	// After all counters of the trial were read, as this sends packets, and before anything is mended. Where something has
-	// died, that is the reason.
-	if o.outcome.Rx.RxPackets == 0 && !o.outcome.Tx.Interrupted && len(o.faults) == 0 {
-		o.path.Ended = b.whereEnded(ctx, r)
-	}
-	for _, fault := range happened.died {
-		b.died = append(b.died, fault.Problem)
-	}
-	if len(happened.faults()) > 0 {
-		if err := b.mend(ctx, happened); err != nil {
-			return result.Record{}, err
-		}
-	}
-	if o.disturbances, err = b.disturbances(o); err != nil {
-		return result.Record{}, err
-	}
-	rec, err := record(o, r.variables, repeat)
-	if err != nil {
-		return result.Record{}, err
-	}
-	rec.Details.Maximum, rec.ServicesLog = r.share, said
-	rec.Details.Notes = append(rec.Details.Notes, addresses...)
-	b.keepRecording(&rec, o.outcome.Recorded, *t)
-	keepTrace(&rec, o)
-	if b.explain != nil && rec.Causes != nil {
-		b.explain(rec.Causes, rec.Details)
-	}
-	return rec, nil
-}
-
-// witnesses are the CPUs and processes where a disturbance affects a trial: those of the generator,
-// the sink, and the engines and switches between them.
-func (b *bench) witnesses(p *plan.Plan) noiseProbe {
-	probe := noiseProbe{root: "/", cpus: []int{p.Traffic.FromCPU, p.Traffic.ToCPU}, pids: b.generator.Processes()}
-	if p.Isolation == spec.IsolationNone {
-		probe.cpus = slices.Clone(p.HousekeepingCPUs) // the engines may run on any of them
-	}
-	for _, node := range p.Nodes {
-		if node.App != nil && node.App.CPU >= 0 {
-			probe.cpus = append(probe.cpus, node.App.CPU)
-			probe.pids = append(probe.pids, b.lab.PID(node.Name))
-		}
-	}
-	for _, link := range p.Links {
-		if link.Switch != nil {
-			probe.cpus = append(probe.cpus, link.Switch.CPUs...)
-		}
-	}
-	return probe
-}
-
 // health names the nodes that have died, which explains why an engine is silent. One that someone has
 // stopped has not.
 func (b *bench) health() error {
@@ -408,54 +246,4 @@ func (b *bench) stopGenerator() error {
 	generator := b.generator
 	b.generator, b.streamID = nil, ""
 	return generator.Close()
-}
-
-// restartForwarders resets the counters of the engines on the path.
-func (b *bench) restartForwarders(p *plan.Plan) error {
-	return b.eachForwarder(p, func(node plan.Node, engine *client.Client) error {
-		stats, err := engine.Stop()
-		if err != nil {
-			return err
-		}
-		serve := client.Serve{Role: string(node.App.Kind), CPU: node.GuestCPU(node.App.CPU)}
-		for _, port := range stats.Ports {
-			serve.Ports = append(serve.Ports, port.Port)
-		}
-		return engine.Serve(serve)
-	})
-}
-
-func (b *bench) readForwarders(p *plan.Plan) ([]forwarder, error) {
-	var list []forwarder
-	err := b.eachForwarder(p, func(node plan.Node, engine *client.Client) error {
-		stats, err := engine.Stats()
-		list = append(list, forwarder{node: node.Name, stats: stats})
-		return err
-	})
-	return list, err
-}
-
-// forwarderPatience is how long a forwarding engine may take to answer.
-const forwarderPatience = 5 * time.Second
-
-// eachForwarder asks the engines of the apps of all nodes that are on.
-func (b *bench) eachForwarder(p *plan.Plan, do func(plan.Node, *client.Client) error) error {
-	if err := b.health(); err != nil { // otherwise the wait for its engine would time out
-		return err
-	}
-	for _, node := range p.Nodes {
-		if !node.App.Handling().HasEngine() || b.lab.Stopped(node.Name) {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), forwarderPatience)
-		engine, err := client.Dial(ctx, b.lab.EngineSocket(node.Name))
-		cancel()
-		if err == nil {
-			err = errors.Join(do(node, engine), engine.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("node %s: its engine: %w", node.Name, err)
-		}
-	}
-	return nil
 }

@@ -18,6 +18,17 @@ type damage struct {
 	restarts []lab.Restarted
 }
 
+// damageProbe makes what happens to the lab beside a trial its faults, as whatever died cannot tell the rest.
+type damageProbe struct{ bench *bench }
+
+func (damageProbe) begin(context.Context) error { return nil }
+
+func (p damageProbe) end(ctx context.Context, o *observation) (err error) {
+	o.happened, err = p.bench.damage(ctx)
+	o.faults = slices.Concat(o.happened.faults(), o.faults)
+	return err
+}
+
 // damage takes what has happened to the lab since the last call, but does not look at half of a change.
 func (b *bench) damage(ctx context.Context) (damage, error) {
 	b.lab.AwaitChanges(ctx)

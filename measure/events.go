@@ -25,11 +25,13 @@ type happening interface {
 	Close(ctx context.Context) error
 }
 
-// events are what is to happen in one trial.
+// events are the probe of what is to happen in one trial.
 type events struct {
-	list []*event
-	quit chan struct{}
-	done sync.WaitGroup
+	bench *bench
+	plan  *plan.Plan
+	list  []*event
+	quit  chan struct{}
+	done  sync.WaitGroup
 }
 
 // event is one of them. Its goroutine has it from begin to stop.
@@ -39,29 +41,30 @@ type event struct {
 	result.Occurrence
 }
 
-// prepareEvents has everything ready, and in the journal, before the trial.
-func (b *bench) prepareEvents(ctx context.Context, p *plan.Plan) (*events, error) {
-	all := &events{quit: make(chan struct{})}
-	for i, planned := range p.Events {
+// begin has everything ready, and in the journal, before the trial, which starts them.
+func (e *events) begin(ctx context.Context) error {
+	e.quit = make(chan struct{})
+	for i, planned := range e.plan.Events {
 		one := &event{planned: planned, Occurrence: result.Occurrence{
 			What: "down", Link: planned.Link, Node: planned.Node, AtNs: int64(planned.At), LengthNs: int64(planned.Down),
 		}}
 		var err error
 		if planned.Restart {
-			one.What, one.happening = "restart", b.lab.PrepareRestart(ctx, planned.Node)
+			one.What, one.happening = "restart", e.bench.lab.PrepareRestart(ctx, planned.Node)
 		} else {
-			one.happening, err = b.lab.PrepareCut(ctx, planned.Link)
+			one.happening, err = e.bench.lab.PrepareCut(ctx, planned.Link)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("events.%d: %w", i, errors.Join(err, all.close(context.WithoutCancel(ctx))))
+			return fmt.Errorf("events.%d: %w", i, errors.Join(err, e.close(context.WithoutCancel(ctx))))
 		}
-		all.list = append(all.list, one)
+		e.list = append(e.list, one)
 	}
-	return all, nil
+	e.bench.generator.Begun(e.start)
+	return nil
 }
 
-// begin starts the clock of the events, at the start that the engines agreed upon.
-func (e *events) begin(startNs int64) {
+// start starts the clock of the events, at the start that the engines agreed upon.
+func (e *events) start(startNs int64) {
 	for _, one := range e.list {
 		e.done.Add(1)
 		go func() {
@@ -115,6 +118,13 @@ func waitUntil(atNs int64, quit <-chan struct{}) bool {
 		return true
 	}
 }
+
+func (e *events) end(ctx context.Context, o *observation) error {
+	e.bench.generator.Begun(nil)
+	return e.stop(ctx, o)
+}
+
+func (e *events) abandon(ctx context.Context) error { return e.end(ctx, &observation{}) }
 
 // stop ends what has not ended, and notes what happened. A trial in which something else happened
 // than the file describes has a fault.

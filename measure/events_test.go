@@ -37,7 +37,7 @@ func TestAnEventThatOutlivesItsTrialIsAProblem(t *testing.T) {
 		all := &events{quit: make(chan struct{})}
 		slow := untilTheEnd{make(chan struct{}), all.quit}
 		all.list = []*event{{happening: slow}}
-		all.begin(monotonicNow())
+		all.start(monotonicNow())
 		<-slow.down
 		var o observation
 		if err := all.stop(t.Context(), &o); err != nil {

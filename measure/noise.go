@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"nines.dev/nines/measure/steal"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // noise is the disturbances that the kernel counted up to one moment.
@@ -19,14 +22,38 @@ type noise struct {
 	throttled time.Duration
 }
 
-// noiseProbe reads the kernel's counters for the CPUs and processes of a trial.
-type noiseProbe struct {
+// noiseReader reads the kernel's counters for some CPUs and processes.
+type noiseReader struct {
 	root string // "/", or a recorded one
 	cpus []int
 	pids []int
 }
 
-func (p noiseProbe) read() (noise, error) {
+// noiseOf looks at the CPUs and processes where a disturbance affects a trial: those of the generator,
+// the sink, and the engines and switches between them.
+func (b *bench) noiseOf(p *plan.Plan) probe {
+	near := noiseReader{root: "/", cpus: []int{p.Traffic.FromCPU, p.Traffic.ToCPU}, pids: b.generator.Processes()}
+	if p.Isolation == spec.IsolationNone {
+		near.cpus = slices.Clone(p.HousekeepingCPUs) // the engines may run on any of them
+	}
+	for _, node := range p.Nodes {
+		if node.App != nil && node.App.CPU >= 0 {
+			near.cpus = append(near.cpus, node.App.CPU)
+			near.pids = append(near.pids, b.lab.PID(node.Name))
+		}
+	}
+	for _, link := range p.Links {
+		if link.Switch != nil {
+			near.cpus = append(near.cpus, link.Switch.CPUs...)
+		}
+	}
+	return &difference[noise]{
+		read: func(context.Context) (noise, error) { return near.read() },
+		tell: func(o *observation, before, after noise) { o.steal, o.throttled = after.since(before) },
+	}
+}
+
+func (p noiseReader) read() (noise, error) {
 	stolen, err := steal.Read(p.root)
 	if err != nil {
 		return noise{}, err
@@ -46,7 +73,7 @@ func (p noiseProbe) read() (noise, error) {
 
 // cgroups returns the control groups of the processes and all their parents, without repetition: a
 // quota at any level holds a process back.
-func (p noiseProbe) cgroups() []string {
+func (p noiseReader) cgroups() []string {
 	var dirs []string
 	for _, pid := range p.pids {
 		data, err := os.ReadFile(filepath.Join(p.root, "proc", strconv.Itoa(pid), "cgroup"))
@@ -63,7 +90,7 @@ func (p noiseProbe) cgroups() []string {
 
 // upwards lists the folders of a line of /proc/PID/cgroup, which is
 // hierarchy:controllers:path (cgroups(7)); version 2 names no controllers.
-func (p noiseProbe) upwards(line string) []string {
+func (p noiseReader) upwards(line string) []string {
 	parts := strings.SplitN(line, ":", 3)
 	if len(parts) != 3 {
 		return nil

@@ -46,7 +46,7 @@ func TestThrottledOfBothVersions(t *testing.T) {
 				}
 			}
 			// The same process twice: its groups count once.
-			got, err := noiseProbe{root: root, pids: []int{42, 42}}.read()
+			got, err := noiseReader{root: root, pids: []int{42, 42}}.read()
 			if err != nil {
 				t.Fatal(err)
 			}

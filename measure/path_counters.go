@@ -2,6 +2,7 @@ package measure
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"nines.dev/nines/lab/service"
+	"nines.dev/nines/measure/way"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 )
@@ -37,6 +39,19 @@ var interfaceCounters = []struct {
 	name   string
 	column int
 }{{"rx_packets", 1}, {"rx_errors", 2}, {"rx_dropped", 3}, {"tx_packets", 9}, {"tx_errors", 10}, {"tx_dropped", 11}}
+
+// pathCounters are the probe of a trial's path.
+func (b *bench) pathCounters(p *plan.Plan) probe {
+	return &difference[pathCounters]{
+		read: func(context.Context) (pathCounters, error) { return b.readPath(p) },
+		tell: func(o *observation, before, after pathCounters) {
+			o.path = way.Seen(p, o.outcome.Rx.Seen)
+			o.path.Nodes = after.since(before, p)
+			o.astray = way.Contradictions(p, o.path)
+			o.idle = idle(p, o.path.Nodes, o.outcome.Rx.RxPackets)
+		},
+	}
+}
 
 // readPath reads them; a node that has ended, or is on another machine, is left out.
 func (b *bench) readPath(p *plan.Plan) (pathCounters, error) {

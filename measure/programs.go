@@ -20,11 +20,22 @@ import (
 // threadTime is how long a thread ran, and how long it waited for a CPU.
 type threadTime struct{ ran, waited time.Duration }
 
-// programProbe reads the disturbances and drops of the programs between links' endpoints, such as
+// programReader reads the disturbances and drops of the programs between links' endpoints, such as
 // switches.
-type programProbe struct {
+type programReader struct {
 	bench *bench
 	plan  *plan.Plan
+}
+
+// programCounters tell what these have done in a trial.
+func (b *bench) programCounters(r run) probe {
+	return &difference[programs]{
+		read: programReader{b, r.plan}.read,
+		tell: func(o *observation, before, after programs) {
+			o.programs, o.drops = after.since(before, r.plan)
+			o.impairments = after.impairmentsSince(before, r.plan, r.stream.FrameBytes)
+		},
+	}
 }
 
 // programs is one reading: the threads of each link's programs, and the drops that its switch
@@ -36,7 +47,7 @@ type programs struct {
 	impaired map[string]client.ImpairStats
 }
 
-func (p programProbe) read(ctx context.Context) (programs, error) {
+func (p programReader) read(ctx context.Context) (programs, error) {
 	now := programs{threads: make(map[string]map[int]threadTime), drops: make(map[string]uint64), impaired: make(map[string]client.ImpairStats)}
 	list, err := p.bench.lab.Programs()
 	if err != nil {
@@ -60,7 +71,7 @@ func (p programProbe) read(ctx context.Context) (programs, error) {
 
 // readSwitch asks a switch for its counters. A dead switch is no error here: the lab's faults report
 // it.
-func (p programProbe) readSwitch(ctx context.Context, link string, now programs) error {
+func (p programReader) readSwitch(ctx context.Context, link string, now programs) error {
 	socket, err := p.bench.lab.SwitchSocket(link)
 	if err != nil {
 		return err

@@ -23,16 +23,29 @@ type reception struct {
 	rates map[int]float64
 }
 
-// sampleReception does the same as readReception, after it has counted polls for a moment. If they
-// cannot be counted, which takes BTF, the result lacks them.
-func sampleReception(ctx context.Context, l *lab.Lab) (reception, error) {
-	rates, err := receive.PollRates(ctx, l.Lab, pollSample)
+// receptionProbe counts what receives at the interfaces of a lab.
+type receptionProbe struct {
+	lab    *lab.Lab
+	before reception
+}
+
+// begin counts polls for a moment first. If they cannot be counted, which takes BTF, the result lacks them.
+func (p *receptionProbe) begin(ctx context.Context) error {
+	rates, err := receive.PollRates(ctx, p.lab.Lab, pollSample)
 	if err != nil { // may be a Ctrl-C, which the trial itself handles
 		rates = nil
 	}
-	r, err := readReception(l)
-	r.rates = rates
-	return r, err
+	p.before, err = readReception(p.lab)
+	p.before.rates = rates
+	return err
+}
+
+func (p *receptionProbe) end(_ context.Context, o *observation) error {
+	after, err := readReception(p.lab)
+	if err == nil {
+		o.receive = after.since(p.before)
+	}
+	return err
 }
 
 func readReception(l *lab.Lab) (reception, error) {

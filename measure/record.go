@@ -19,9 +19,11 @@ type observation struct {
 	outcome traffic.Outcome
 	// faults say why the trial measured something other than the file describes: what has happened to
 	// the lab, events that did not, and machines whose times are unusable.
-	faults  []check.Fault
-	stream  spec.Traffic
-	fromCPU int
+	faults []check.Fault
+	// happened is what of these has happened to the lab.
+	happened damage
+	stream   spec.Traffic
+	fromCPU  int
 	// path is what was seen of the packets' way, and astray says which of them did not come as planned.
 	path   *result.SeenPath
 	astray []string
@@ -60,12 +62,6 @@ type observation struct {
 	traceNotes []string
 	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
-}
-
-// forwarder is what an engine between the ends did in a trial.
-type forwarder struct {
-	node  string
-	stats client.Stats
 }
 
 // record turns an observation into a result record with its verdict. It is pure.

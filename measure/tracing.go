@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -35,30 +36,27 @@ type tracer struct {
 	notes []string
 }
 
-// startTrace starts recording, if the run asks for it; else the tracer is nil.
-func (b *bench) startTrace(r run) (*tracer, error) {
-	if !r.spec.Trace {
-		return nil, nil
-	}
+// begin starts recording.
+func (t *tracer) begin(context.Context) error {
+	b, r := t.bench, t.run
 	setup := r.spec.Tracing
 	if setup == nil {
 		setup = &spec.Tracing{Packets: trace.DefaultPackets, Ordinary: trace.DefaultPackets}
 	}
 	cpus, senders := tracedCPUs(r.plan, b.online)
-	recorder, err := trace.Start(trace.Config{
+	var err error
+	if t.recorder, err = trace.Start(trace.Config{
 		CPUs: cpus, Senders: senders, BufferBytes: int64(setup.Buffer),
 		Slowest: min(setup.Packets, r.stream.Outliers), Ordinary: setup.Ordinary,
 		Stages: b.stages(r, setup), CollectOn: collectorCPUs(r.plan, b.online),
-	})
-	if err != nil {
-		return nil, err
+	}); err != nil {
+		return err
 	}
-	t := &tracer{recorder: recorder, bench: b, run: r}
 	t.addForwarders()
 	t.addPrograms()
 	t.addPollers()
 	b.generator.Trace(&traffic.Tracing{Ordinary: setup.Ordinary, Notices: noticesRoom, Started: t.started})
-	return t, nil
+	return nil
 }
 
 // stages says how to follow packets through the kernel; nil: not at all.
@@ -262,11 +260,8 @@ func pollers(states []receive.State, known []result.TracedThread, threadOf func(
 	return list
 }
 
-// stop ends the recording and adds it to the observation. Call it however the trial ended.
-func (t *tracer) stop(o *observation) error {
-	if t == nil {
-		return nil
-	}
+// end ends the recording and adds it to the observation.
+func (t *tracer) end(_ context.Context, o *observation) error {
 	t.bench.generator.Trace(nil)
 	t.addPollers()
 	recording, err := t.recorder.Stop()
@@ -277,6 +272,8 @@ func (t *tracer) stop(o *observation) error {
 	o.traceNotes = append(t.notes, recording.Notes...)
 	return nil
 }
+
+func (t *tracer) abandon(ctx context.Context) error { return t.end(ctx, &observation{}) }
 
 // keepTrace adds what was recorded, and why packets were late, to a trial.
 func keepTrace(rec *result.Record, o observation) {

@@ -1,12 +1,23 @@
 package measure
 
 import (
+	"context"
 	"slices"
 
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/result"
 )
+
+// tuningProbe says at the end whether the host's tuning is still the lab's.
+type tuningProbe struct{ lab *lab.Lab }
+
+func (tuningProbe) begin(context.Context) error { return nil }
+
+func (p tuningProbe) end(_ context.Context, o *observation) (err error) {
+	o.untuned, err = untuned(p.lab)
+	return err
+}
 
 // untuned says what others have changed of the host's tuning since the lab has set it; empty if nothing.
 func untuned(l *lab.Lab) (string, error) {

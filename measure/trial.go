@@ -1,0 +1,110 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/lab/check"
+	"nines.dev/nines/result"
+)
+
+// trial runs one trial on the lab and engines from set.
+func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, error) {
+	var addresses []string
+	var err error
+	if r.plan, addresses, err = b.asFound(r); err != nil {
+		return result.Record{}, err
+	}
+	if err := b.open(ctx, r.plan); err != nil {
+		return result.Record{}, err
+	}
+	t := r.plan.Traffic
+	if err := b.releaseRecording(); err != nil {
+		return result.Record{}, err
+	}
+	awaited, err := b.findPath(ctx, r)
+	if err != nil {
+		return result.Record{}, err
+	}
+	o := observation{
+		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, images: b.images, tuning: b.tuning, realTime: b.realTime, shared: r.plan.Shared,
+	}
+	if err := b.observe(ctx, r, repeat, &o); err != nil {
+		return result.Record{}, err
+	}
+	o.path.AwaitedNs = int64(awaited)
+	b.proved = b.proved && len(r.plan.Events) == 0
+	b.openRecording(o.outcome.Recorded)
+	for _, untimed := range b.lab.Untimed() {
+		o.faults = append(o.faults, check.Fault{Problem: untimed})
+	}
+	said, err := b.services.Take(b.lab.Lab)
+	if err != nil {
+		return result.Record{}, err
+	}
+	// After all counters of the trial were read, as this sends packets, and before anything is mended. Where something has
+	// died, that is the reason.
+	if o.outcome.Rx.RxPackets == 0 && !o.outcome.Tx.Interrupted && len(o.faults) == 0 {
+		o.path.Ended = b.whereEnded(ctx, r)
+	}
+	for _, fault := range o.happened.died {
+		b.died = append(b.died, fault.Problem)
+	}
+	if len(o.happened.faults()) > 0 {
+		if err := b.mend(ctx, o.happened); err != nil {
+			return result.Record{}, err
+		}
+	}
+	if o.disturbances, err = b.disturbances(o); err != nil {
+		return result.Record{}, err
+	}
+	rec, err := record(o, r.variables, repeat)
+	if err != nil {
+		return result.Record{}, err
+	}
+	rec.Details.Maximum, rec.ServicesLog = r.share, said
+	rec.Details.Notes = append(rec.Details.Notes, addresses...)
+	b.keepRecording(&rec, o.outcome.Recorded, *t)
+	keepTrace(&rec, o)
+	if b.explain != nil && rec.Causes != nil {
+		b.explain(rec.Causes, rec.Details)
+	}
+	return rec, nil
+}
+
+// observe sends a trial's traffic, with all probes around it.
+func (b *bench) observe(ctx context.Context, r run, repeat int, o *observation) error {
+	var begun []probe
+	abandon := func(err error) error {
+		for _, one := range slices.Backward(begun) {
+			if left, is := one.(abandoner); is {
+				err = errors.Join(err, left.abandon(context.WithoutCancel(ctx)))
+			}
+		}
+		return err
+	}
+	for _, one := range b.probes(r) {
+		if err := one.begin(ctx); err != nil {
+			return abandon(err)
+		}
+		begun = append(begun, one)
+	}
+	// The seed follows from the repeat, so a Poisson stream is the same for all compared runs, and
+	// differs between repeats.
+	var err error
+	if o.outcome, err = b.generator.Run(ctx, r.stream, uint64(repeat), func(p client.Progress) {
+		b.watch.Progress(p.Second, p.Sent, p.Received)
+	}); err != nil {
+		return abandon(err)
+	}
+	for len(begun) > 0 {
+		last := begun[len(begun)-1]
+		begun = begun[:len(begun)-1]
+		if err := last.end(ctx, o); err != nil {
+			return abandon(err)
+		}
+	}
+	return nil
+}
