@@ -58,7 +58,11 @@ func (b *builder) build(ctx context.Context, w work) error {
 		return err
 	}
 	b.Record(b.mergedSettings())
-	return state.WriteJSON(b.State().Settings(), b.Settings())
+	if err := state.WriteJSON(b.State().Settings(), b.Settings()); err != nil {
+		return err
+	}
+	_, err := b.TakeRedirects()
+	return err
 }
 
 func (b *builder) make(ctx context.Context, w work) error {

@@ -48,7 +48,11 @@ func (l *Lab) restartService(ctx context.Context, j *journal.Journal, nodeName, 
 	if err := j.Undo(ctx, options.Progress, func(e journal.Entry) bool { return is(service.Of(e)) }); err != nil {
 		return err
 	}
-	return service.Maker{Lab: l.Lab, Journal: j, Nines: programs.nines, Progress: options.Progress}.Start(ctx, n)
+	if err := (service.Maker{Lab: l.Lab, Journal: j, Nines: programs.nines, Progress: options.Progress}).Start(ctx, n); err != nil {
+		return err
+	}
+	_, err = l.TakeRedirects() // the lab is not measured
+	return err
 }
 
 // CheckService refuses a service that a node does not have.

@@ -120,7 +120,11 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 		}
 		return errors.Join(err, b.mark(ended))
 	}
-	return b.unmark(names)
+	if err := b.unmark(names); err != nil || b.measured {
+		return err // what measures looks before each trial
+	}
+	_, err = b.TakeRedirects()
+	return err
 }
 
 // unmark takes all marks from nodes, which run.

@@ -33,8 +33,11 @@ func probeStream(stream spec.Traffic) spec.Traffic {
 // It returns how long that took, and 0 where it is known already. Where they never come, the trial tells it.
 func (b *bench) findPath(ctx context.Context, r run) (time.Duration, error) {
 	patience := time.Duration(r.stream.PathTimeout)
-	if b.proved || patience == 0 {
+	if b.proved {
 		return 0, nil
+	}
+	if err := b.takeRedirects(); err != nil || patience == 0 {
+		return 0, err
 	}
 	b.proved = true // once, even if in vain: each trial tells for itself
 	began := time.Now()
@@ -58,7 +61,18 @@ func (b *bench) findPath(ctx context.Context, r run) (time.Duration, error) {
 		if err := pause(ctx, probePause); err != nil {
 			return 0, nil // the trial tells that it was interrupted
 		}
+		if err := b.takeRedirects(); err != nil { // a device's program may be there only now
+			return 0, err
+		}
 	}
+}
+
+func (b *bench) takeRedirects() error {
+	said, err := b.lab.TakeRedirects()
+	for _, what := range said {
+		b.watch.Noted(what)
+	}
+	return err
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -50,6 +50,9 @@ func (n Node) rights() []string {
 	for _, right := range n.Allow {
 		list = append(list, fmt.Sprintf("%s is allowed, as the file asks: %s", right, consequences[right]))
 	}
+	if n.App.Handling().IsDevice() && (n.Privileged || slices.Contains(n.Allow, spec.AllowBPF)) {
+		list = append(list, "once it has an XDP program in native mode, the ends opposite to it get GRO, as they refuse redirected frames without it")
+	}
 	return list
 }
 

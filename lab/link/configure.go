@@ -119,7 +119,7 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	if err := handle.LinkSetUp(device); err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
-	if l.GRO || kinds[l.Kind].Redirects && !l.Impaired() { // an XDP redirect has to reach it
+	if PlansGRO(l, n.Name) { // an XDP redirect has to reach it
 		gro, err := e.apply(i.Name, groOn)
 		if err != nil {
 			return err

@@ -130,6 +130,7 @@ func TestAWrongDeclarationIsInvalid(t *testing.T) {
 		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=forwarded"}, "probes ended at dut:in: their address is not this node's, and its kernel does not forward (IP_INADDRERRORS)"},
 		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=unchanged"}, "probes ended at dut:in: their destination MAC address is of another interface (OTHERHOST)"},
 		{"c-forwarder", []string{"topology.nodes.dut.services=[]"}, "probes ended at dut:in: no program listens on their UDP port there (NO_SOCKET)"},
+		{"xdp", []string{"topology.links.out.kind=vxlan"}, "probes ended at dut:in: an XDP program there redirected them to an interface that takes no XDP frames (XDP_REFUSED "},
 		// The kernel carries packets past the program, as the file lets it.
 		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=forwarded", `topology.nodes.dut.sysctls={"net.ipv4.ip_forward": 1}`}, "packets did not come as planned: routed by dut: TTL -1 (TTL 63); dut's device must leave them forwarded"},
 	} {
