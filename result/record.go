@@ -26,6 +26,8 @@ type Record struct {
 	// (Details.Trace).
 	Events   []Event
 	Ordinary []Outlier
+	// Interruptions are the rows of interruptions.parquet, if the trial has witnesses (Trial.Interruptions).
+	Interruptions []Interruption
 	// Causes writes causes.json, if the trial was traced.
 	Causes *Causes
 	// Pair writes pair.json, if the trial is a pair of captures.

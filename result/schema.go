@@ -14,7 +14,7 @@ import (
 
 // sources are the files whose comments become the schema's descriptions.
 //
-//go:embed summary.go scripts.go seen.go streams.go
+//go:embed interruptions.go summary.go scripts.go seen.go streams.go
 var sources embed.FS
 
 // node is the part of JSON Schema (draft 2020-12) that is used here.

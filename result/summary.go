@@ -65,6 +65,9 @@ type Trial struct {
 	SeenPath *SeenPath `json:"seen_path,omitempty"`
 	// Ends are how the engines at the traffic's ends ran; nil for captures and scripts, and in results of before.
 	Ends *Ends `json:"ends,omitempty"`
+	// Interruptions is what the witnesses on the packets' way told of the host; nil for captures and scripts, and in
+	// results of before.
+	Interruptions *Interruptions `json:"interruptions,omitempty"`
 	// Streams are the trial's, if it had several.
 	Streams []Stream `json:"streams,omitempty"`
 	// Scripts are how the nodes' scripts ended, if the trial had any.

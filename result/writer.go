@@ -41,7 +41,9 @@ const (
 	// OrdinaryFile has randomly picked packets, in the form of OutliersFile.
 	OrdinaryFile = "ordinary.csv"
 	CausesFile   = "causes.json"
-	PairFile     = "pair.json"
+	// InterruptionsFile lists what the host took from the threads on the packets' way.
+	InterruptionsFile = "interruptions.parquet"
+	PairFile          = "pair.json"
 
 	trialsDir    = "trials"
 	baselinesDir = "baselines"
@@ -320,6 +322,9 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		files = append(files,
 			content{EventsFile, func(out io.Writer) error { return writeEvents(out, r.Events) }},
 			content{OrdinaryFile, func(out io.Writer) error { return writeOutliers(out, r.Ordinary) }})
+	}
+	if r.Trial.Interruptions != nil {
+		files = append(files, content{InterruptionsFile, func(out io.Writer) error { return writeInterruptions(out, r.Interruptions) }})
 	}
 	if r.Metrics != nil {
 		files = append(files, content{MetricsFile, func(out io.Writer) error { return encodeJSON(out, r.Metrics) }})

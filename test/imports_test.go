@@ -141,9 +141,10 @@ var mayImport = map[string][]string{
 	"result/export": {"result", "terminal"},
 	"result/index":  {"result"},
 
-	"analysis/attribution": {"result", "terminal"},
-	"analysis/confidence":  {"result"},
-	"analysis/extreme":     {"result", "analysis/confidence"},
+	"analysis/attribution":  {"result", "terminal"},
+	"analysis/confidence":   {"result"},
+	"analysis/extreme":      {"result", "analysis/confidence"},
+	"analysis/interruption": {"result"},
 
 	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
 	"report/explain": {"result", "analysis/attribution", "terminal"},

@@ -87,6 +87,22 @@ export interface Ends {
   wake_ns?: number;
 }
 
+export interface Witness {
+  thread: string;
+  node?: string;
+  cpu: number;
+  count: number;
+  total_ns: number;
+  threshold_ns: number;
+  unlisted_ns: number;
+  overflow: number;
+}
+
+export interface Interruptions {
+  witnesses: Witness[];
+  unseen?: string[];
+}
+
 export interface Stream {
   name: string;
   offered_pps: number;
@@ -399,6 +415,7 @@ export interface Trial {
   lost_as?: string;
   seen_path?: SeenPath;
   ends?: Ends;
+  interruptions?: Interruptions;
   streams?: Stream[];
   scripts?: Script[];
   received_pps: number | null;
