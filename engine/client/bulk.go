@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The layout of a trial's bulk data (docs/engine-protocol.md).
+// The layout of bulk data (docs/engine-protocol.md).
 const (
 	bulkMagic        = "NINESBLK"
 	bulkVersion      = 1
@@ -27,18 +27,20 @@ const (
 	bulkLatencyBlock
 	bulkOutliers
 	bulkOrdinary
+	bulkInterruptions
 )
 
-// bulkReader takes bulk data apart, into a result that has the rest of the answer.
+// bulkReader takes bulk data apart, into a result and threads' lists that have the rest of the answer.
 type bulkReader struct {
 	result *TrialResult
+	lists  []*Interruptions
 	rest   []byte
 	had    map[[2]uint32]bool // by kind and stream
 }
 
 // unpack adds the bulk data to the rest of the answer. It is an error if the two do not agree.
 func (r *TrialResult) unpack(bulk []byte) error {
-	u := bulkReader{result: r, rest: bulk, had: map[[2]uint32]bool{}}
+	u := bulkReader{result: r, lists: []*Interruptions{&r.Interruptions}, rest: bulk, had: map[[2]uint32]bool{}}
 	// An engine that has measured nothing may leave it out.
 	if len(bulk) > 0 {
 		if err := u.read(); err != nil {
@@ -89,10 +91,21 @@ func (u *bulkReader) section() error {
 		return fmt.Errorf("a second one of kind %d and stream %d", kind, stream)
 	}
 	u.had[[2]uint32{kind, stream}] = true
-	if stream != bulkAllStreams && (kind != bulkLatency || stream >= uint32(len(u.result.Streams))) {
+	if !u.may(kind, stream) {
 		return fmt.Errorf("kind %d of stream %d", kind, stream)
 	}
 	return u.take(kind, stream, content)
+}
+
+// may reports whether there is such a stream, or thread, of a kind.
+func (u *bulkReader) may(kind, stream uint32) bool {
+	switch {
+	case kind == bulkInterruptions:
+		return stream < uint32(len(u.lists))
+	case kind == bulkLatency && stream != bulkAllStreams:
+		return stream < uint32(len(u.result.Streams))
+	}
+	return stream == bulkAllStreams
 }
 
 func (u *bulkReader) take(kind, stream uint32, content []byte) (err error) {
@@ -122,6 +135,8 @@ func (u *bulkReader) take(kind, stream uint32, content []byte) (err error) {
 		r.Outliers, err = u.packets(content)
 	case bulkOrdinary:
 		r.Ordinary, err = u.packets(content)
+	case bulkInterruptions:
+		u.lists[stream].List, err = interruptions(content)
 	default:
 		err = fmt.Errorf("kind %d is unknown", kind)
 	}
@@ -194,7 +209,7 @@ func (u *bulkReader) agree() error {
 	if len(r.LatencyBlocks.Counts) != r.LatencyBlocks.Count {
 		return fmt.Errorf("%d of %d blocks of time", len(r.LatencyBlocks.Counts), r.LatencyBlocks.Count)
 	}
-	return nil
+	return u.listsAgree()
 }
 
 func (h Histogram) agree(name string) error {

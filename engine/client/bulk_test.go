@@ -57,6 +57,7 @@ func goodSections() []section {
 		{bulkLatencyBlock, bulkAllStreams, numbers(-1, 4, -1, 5)},
 		{bulkOutliers, bulkAllStreams, packet(7, 1, 0, -1, 3, 2, 1, -10, -9, -7, 4)},
 		{bulkOrdinary, bulkAllStreams, nil},
+		{bulkInterruptions, 0, numbers(-50, 20, 0, 1000, 30, 10)},
 	}
 }
 
@@ -65,7 +66,7 @@ func goodBulk() []byte { return packBulk(bulkVersion, goodSections()...) }
 // head is the rest of the answer that goodSections are of.
 func head() *TrialResult {
 	r := &TrialResult{Streams: []StreamResult{{Name: "a"}, {Name: "b", Latency: Histogram{Count: 3}}}}
-	r.Latency.Count, r.LatencyBlocks.Count = 9, 1
+	r.Latency.Count, r.LatencyBlocks.Count, r.Interruptions.Count = 9, 1, 2
 	return r
 }
 
@@ -82,6 +83,9 @@ func TestBulkDataIsAddedToTheAnswer(t *testing.T) {
 	}
 	if want := [][]int64{{1, 4, 3, 5}}; !reflect.DeepEqual(r.LatencyBlocks.Counts, want) {
 		t.Errorf("blocks %v, want %v", r.LatencyBlocks.Counts, want)
+	}
+	if want := []Interruption{{-50, 20, 0}, {950, 30, 10}}; !slices.Equal(r.Interruptions.List, want) {
+		t.Errorf("interruptions %v, want %v", r.Interruptions.List, want)
 	}
 	if len(r.Ordinary) != 0 {
 		t.Errorf("ordinary %v", r.Ordinary)
@@ -105,14 +109,17 @@ func TestWrongBulkDataIsRefused(t *testing.T) {
 		"something else":      {[]byte("PK\x03\x04 and so on, and so on"), "does not begin with NINESBLK"},
 		"only a header":       {good[:15], "does not begin with NINESBLK"},
 		"a newer version":     {packBulk(2), "version 2"},
-		"cut in a section":    {good[:len(good)-20], "section 7 of 8: it is cut off"},
-		"cut before one":      {good[:20], "section 1 of 8: it is cut off"},
+		"cut in a section":    {good[:len(good)-20], "section 9 of 9: it is cut off"},
+		"cut before one":      {good[:20], "section 1 of 9: it is cut off"},
 		"something behind":    {append(bytes.Clone(good), 0), "1 bytes come after"},
 		"an unknown kind":     {packBulk(1, section{99, bulkAllStreams, nil}), "kind 99 is unknown"},
 		"a section twice":     {packBulk(1, section{2, bulkAllStreams, nil}, section{2, bulkAllStreams, nil}), "a second one of kind 2"},
 		"another stream":      {packBulk(1, section{bulkLatency, 2, nil}), "kind 1 of stream 2"},
 		"a kind of no stream": {packBulk(1, section{bulkSpacing, 0, nil}), "kind 4 of stream 0"},
 		"too few sections":    {packBulk(1, goodSections()[:4]...), "the latency of stream b has 0 of 3"},
+		"nobody's list":       {packBulk(1, section{bulkInterruptions, 1, nil}), "kind 8 of stream 1"},
+		"half a list":         {with(8, numbers(-50, 20, 0)), "1 of 2 interruptions"},
+		"part of a list":      {with(8, numbers(-50, 20, 0, 1000)), "an interruption is cut off"},
 		"no block":            {packBulk(1, goodSections()[:5]...), "0 of 1 blocks"},
 		"too few counts":      {with(0, numbers(-1, 4)), "latency has 4 of 9 counts"},
 		"half a number":       {with(0, []byte{0x80}), "cut off or too large"},

@@ -321,8 +321,10 @@ type TrialResult struct {
 	Ordinary [][11]int64 `json:"-"`
 	Rate     [][4]uint64 `json:"rate"`
 	Gaps     Gaps        `json:"gaps"`
-	TSC      TSC         `json:"tsc"`
-	Notes    []string    `json:"notes"`
+	// Interruptions are those of the measuring thread; their begin counts from MeasuredStartNs.
+	Interruptions Interruptions `json:"interruptions"`
+	TSC           TSC           `json:"tsc"`
+	Notes         []string      `json:"notes"`
 	// Recordings are the requested ones.
 	Recordings []Recording `json:"recordings"`
 }

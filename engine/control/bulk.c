@@ -1,4 +1,4 @@
-/* Packs a trial's bulk data; see bulk.h. */
+/* Packs bulk data; see bulk.h. */
 #include "control/bulk.h"
 
 #include <stdlib.h>
@@ -84,14 +84,35 @@ uint32_t bulk_blocks(const struct trial *t)
 	return t->interrupted ? blocks_begun(b, t->end_ticks) : b->count;
 }
 
-/* Ticks since the measured packets began, in ns. It converts by the scale of the whole trial: the
- * scale at its start is off by milliseconds after an hour. */
+/* Ticks since a moment, in ns. */
+static int64_t between(const struct clock_scale *s, uint64_t from, uint64_t ticks)
+{
+	if (ticks >= from)
+		return (int64_t)clock_ticks_to_ns(s, ticks - from);
+	return -(int64_t)clock_ticks_to_ns(s, from - ticks);
+}
+
+/* Since the measured packets began. It converts by the scale of the whole trial: the scale at its
+ * start is off by milliseconds after an hour. */
 static int64_t since(const struct trial *t, uint64_t ticks)
 {
-	const struct clock_scale *s = &t->scale_end;
-	if (ticks >= t->measured_ticks)
-		return (int64_t)clock_ticks_to_ns(s, ticks - t->measured_ticks);
-	return -(int64_t)clock_ticks_to_ns(s, t->measured_ticks - ticks);
+	return between(&t->scale_end, t->measured_ticks, ticks);
+}
+
+static void add_list(struct bulk *b, uint32_t thread, const struct bulk_list *list)
+{
+	const struct interruptions *l = list->of;
+	uint32_t count = atomic_load_explicit(&l->count, memory_order_acquire);
+	size_t at = begin(b, BULK_INTERRUPTIONS, thread);
+	int64_t before = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t ns = between(&list->scale, list->from_ticks, l->list[i].at_ticks);
+		add_number(b, ns - before);
+		add_number(b, (int64_t)clock_ticks_to_ns(&list->scale, l->list[i].length_ticks));
+		add_number(b, l->list[i].kind);
+		before = ns;
+	}
+	end(b, at);
 }
 
 static void add_packets(struct bulk *b, enum bulk_kind kind, const struct trial *t,
@@ -120,14 +141,39 @@ static void add_packets(struct bulk *b, enum bulk_kind kind, const struct trial 
 	end(b, at);
 }
 
+static struct bulk begin_block(void)
+{
+	struct bulk_header header = {.magic = BULK_MAGIC, .version = BULK_VERSION};
+	struct bulk b = {0};
+	add(&b, &header, sizeof header);
+	return b;
+}
+
+static uint8_t *end_block(struct bulk *b, size_t *size)
+{
+	if (b->failed) {
+		free(b->data);
+		return NULL;
+	}
+	*size = b->size;
+	return b->data;
+}
+
+uint8_t *bulk_of_lists(const struct bulk_list *lists, unsigned count, size_t *size)
+{
+	struct bulk b = begin_block();
+	for (unsigned i = 0; i < count; i++)
+		add_list(&b, i, &lists[i]);
+	return end_block(&b, size);
+}
+
 uint8_t *bulk_of(const struct trial *t, size_t *size)
 {
 	const struct receiver *r = &t->receiver;
 	/* A sink knows the lag of packets that arrived, a sender the lag of packets that it sent. */
 	const struct histogram *lag = t->outlet_count > 0 ? &t->sender.send_lag : &r->send_lag;
-	struct bulk_header header = {.magic = BULK_MAGIC, .version = BULK_VERSION};
-	struct bulk b = {0};
-	add(&b, &header, sizeof header);
+	const struct bulk_list list = {t->interruptions, t->scale_end, t->measured_ticks};
+	struct bulk b = begin_block();
 	add_histogram(&b, BULK_LATENCY, BULK_ALL_STREAMS, &r->latency);
 	add_histogram(&b, BULK_FROM_TX, BULK_ALL_STREAMS, &r->from_tx);
 	add_histogram(&b, BULK_SEND_LAG, BULK_ALL_STREAMS, lag);
@@ -139,12 +185,8 @@ uint8_t *bulk_of(const struct trial *t, size_t *size)
 		add_histogram(&b, BULK_LATENCY_BLOCK, BULK_ALL_STREAMS, &r->blocks.list[i]);
 	add_packets(&b, BULK_OUTLIERS, t, r->worst.heap, r->worst.size);
 	add_packets(&b, BULK_ORDINARY, t, r->sample.kept, r->sample.size);
-	if (b.failed) {
-		free(b.data);
-		return NULL;
-	}
-	*size = b.size;
-	return b.data;
+	add_list(&b, 0, &list);
+	return end_block(&b, size);
 }
 
 char *bulk_base64(const uint8_t *data, size_t size, size_t *length)

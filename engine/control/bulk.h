@@ -1,7 +1,7 @@
 /*
- * bulk: what a trial's answer has in numbers rather than in words, in one binary block: histograms,
- * their blocks of time, the slowest packets and those picked at random. docs/engine-protocol.md has
- * the layout; engine/client reads it.
+ * bulk: what an answer has in numbers rather than in words, in one binary block: of a trial its
+ * histograms, their blocks of time, the slowest packets and those picked at random; of all threads
+ * their interruptions. docs/engine-protocol.md has the layout; engine/client reads it.
  *
  * It travels in the answer's own line, as base64, and not by a descriptor as records do: engines in
  * virtual machines and pods have none of nines', and what relays their answers passes lines.
@@ -26,6 +26,7 @@ enum bulk_kind {
 	BULK_LATENCY_BLOCK, /* in the order of time */
 	BULK_OUTLIERS,
 	BULK_ORDINARY,
+	BULK_INTERRUPTIONS, /* of a thread, by its place in the answer */
 };
 
 struct bulk_header {
@@ -54,6 +55,17 @@ struct bulk {
 	size_t size, capacity;
 	bool failed; /* out of memory: what follows is left out */
 };
+
+/* The lists of threads, each with the scale that its ticks are converted by, and the moment from
+ * which they count. */
+struct bulk_list {
+	const struct interruptions *of;
+	struct clock_scale scale;
+	uint64_t from_ticks;
+};
+
+/* The block with the lists alone, which the caller frees; NULL without memory. */
+uint8_t *bulk_of_lists(const struct bulk_list *lists, unsigned count, size_t *size);
 
 /* The block of a trial that has ended, which the caller frees; NULL without memory. */
 uint8_t *bulk_of(const struct trial *t, size_t *size);

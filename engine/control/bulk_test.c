@@ -89,6 +89,23 @@ static void check_packets(const struct bulk_section *s, const uint8_t *at, const
 	}
 }
 
+static void check_list(const uint8_t *at, uint64_t bytes, const struct trial *t)
+{
+	const struct interruptions *l = t->interruptions;
+	const uint8_t *end = at + bytes;
+	int64_t begin = 0, margin = 1000;
+	for (uint32_t i = 0; i < l->count; i++) {
+		int64_t from = (int64_t)(l->list[i].at_ticks - t->measured_ticks);
+		int64_t want = (int64_t)((double)from * 1e9 / t->scale_end.hz);
+		begin += number_at(&at, end);
+		assert_true(begin - want < margin && want - begin < margin);
+		assert_int_equal(number_at(&at, end),
+				 clock_ticks_to_ns(&t->scale_end, l->list[i].length_ticks));
+		assert_int_equal(number_at(&at, end), l->list[i].kind);
+	}
+	assert_ptr_equal(at, end);
+}
+
 static void test_a_trial_is_packed_whole(void **state)
 {
 	(void)state;
@@ -100,7 +117,7 @@ static void test_a_trial_is_packed_whole(void **state)
 	memcpy(&header, data, sizeof header);
 	assert_memory_equal(header.magic, "NINESBLK", 8);
 	assert_int_equal(header.version, 1);
-	assert_int_equal(header.sections, 4 + 2 + t->receiver.blocks.count + 2);
+	assert_int_equal(header.sections, 4 + 2 + t->receiver.blocks.count + 2 + 1);
 	unsigned blocks = 0;
 	for (uint32_t i = 0; i < header.sections; i++) {
 		struct bulk_section s;
@@ -133,6 +150,9 @@ static void test_a_trial_is_packed_whole(void **state)
 			break;
 		case BULK_ORDINARY:
 			check_packets(&s, content, t, r->sample.kept, 5);
+			break;
+		case BULK_INTERRUPTIONS:
+			check_list(content, s.bytes, t);
 			break;
 		default:
 			fail_msg("a section of kind %u", s.kind);

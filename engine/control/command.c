@@ -347,6 +347,7 @@ static const struct {
 	{"mirror", COMMAND_MIRROR, mirror_fields, check_mirror},
 	{"watch", COMMAND_WATCH, watch_fields, check_watch},
 	{"clock", COMMAND_CLOCK, no_fields, NULL},
+	{"interruptions", COMMAND_INTERRUPTIONS, interruptions_fields, NULL},
 };
 
 static void set_defaults(struct command *c)

@@ -32,6 +32,7 @@ enum command_kind {
 	COMMAND_WATCH,
 	COMMAND_CUT,
 	COMMAND_CLOCK,
+	COMMAND_INTERRUPTIONS,
 };
 
 enum { COMMAND_ERROR_BYTES = 512, COMMAND_LINE_MAX = 1 << 20 };
@@ -63,6 +64,7 @@ struct command {
 	struct switch_config switch_;
 	struct switch_port_config attach;
 	bool cut;
+	uint32_t room; /* interruptions; 0: to read them */
 	struct mirror_config mirror;
 	uint32_t mirror_direction; /* as in the command: rx, tx or both */
 	int watch_cpus[WATCH_CPUS_MAX];

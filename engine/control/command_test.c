@@ -242,6 +242,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		 "attach", "4 times"},
 		{ATTACH "\"impair\":{\"reorder\":0.1}}", "attach", "overtaken"},
 		{"{\"cmd\":\"cut\",\"port\":\"a\"}", "cut", "\"cut\" is missing"},
+		{"{\"cmd\":\"interruptions\",\"room\":0}", "interruptions", "1 to"},
 		{"{\"cmd\":\"cut\",\"port\":\"a\",\"cut\":1}", "cut", "true or false"},
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\"],\"cpu\":-2}", "serve",
 		 "-1 to"},

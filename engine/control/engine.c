@@ -1,6 +1,7 @@
 /* What each command does; see engine.h. */
 #include "control/engine.h"
 
+#include "control/interruptions_reply.h"
 #include "control/reply.h"
 #include "control/switch_command.h"
 #include "dpdk/eal.h"
@@ -258,6 +259,16 @@ static json_t *do_clock(void)
 		   : reply_clock(&wall);
 }
 
+static json_t *do_interruptions(struct engine *e, const struct command *c)
+{
+	if (e->service)
+		return interruptions_of_service(e->service, c->room);
+	if (e->switch_)
+		return interruptions_of_switch(e->switch_, c->room);
+	return reply_refusal("interruptions", -ESRCH,
+			     "nothing is serving; a trial's answer has its own");
+}
+
 json_t *engine_command(struct engine *e, const struct command *c)
 {
 	switch (c->kind) {
@@ -273,6 +284,8 @@ json_t *engine_command(struct engine *e, const struct command *c)
 		return do_serve(e, c);
 	case COMMAND_CLOCK:
 		return do_clock();
+	case COMMAND_INTERRUPTIONS:
+		return do_interruptions(e, c);
 	case COMMAND_STATS:
 		return do_stats(e);
 	case COMMAND_STOP:

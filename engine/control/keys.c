@@ -208,6 +208,12 @@ const struct field cut_fields[] = {
 	{0},
 };
 
+const struct field interruptions_fields[] = {
+	CMD,
+	UINT("room", room, 1, INTERRUPTIONS_MAX),
+	{0},
+};
+
 const struct field mirror_fields[] = {
 	CMD,
 	NAME("port", port, REQUIRED),

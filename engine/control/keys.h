@@ -21,6 +21,7 @@ extern const struct field watch_fields[];
 extern const struct field attach_fields[];
 extern const struct field mirror_fields[];
 extern const struct field cut_fields[];
+extern const struct field interruptions_fields[];
 extern const struct field serve_fields[];
 extern const struct field trial_fields[];
 extern const struct field stream_fields[]; /* of a struct command_stream */

@@ -3,6 +3,7 @@
 
 #include "control/bulk.h"
 #include "control/command.h"
+#include "control/interruptions_reply.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -275,16 +276,21 @@ static json_t *ways(const struct trial *t)
 	return json_pack("{s:o,s:o}", "ways", list, "others", number(others));
 }
 
-/* null without memory. */
-static json_t *bulk(const struct trial *t)
+json_t *reply_bulk(uint8_t *data, size_t size)
 {
-	size_t size = 0, length = 0;
-	uint8_t *data = bulk_of(t, &size);
+	size_t length = 0;
 	char *text = data ? bulk_base64(data, size, &length) : NULL;
 	json_t *o = text ? json_stringn_nocheck(text, length) : NULL;
 	free(data);
 	free(text);
 	return o ? o : json_null();
+}
+
+static json_t *bulk(const struct trial *t)
+{
+	size_t size = 0;
+	uint8_t *data = bulk_of(t, &size);
+	return reply_bulk(data, size);
 }
 
 json_t *reply_started(const struct trial *t)
@@ -332,6 +338,8 @@ json_t *reply_trial(const struct trial *t)
 		json_object_set_new(o, "seen", ways(t));
 	json_object_set_new(o, "rate", rates(t));
 	json_object_set_new(o, "gaps", reply_gaps(&t->gaps, &t->scale, t->measured_ticks));
+	json_object_set_new(o, "interruptions",
+			    reply_interruptions(t->interruptions, &t->gaps, &t->scale_end));
 	json_object_set_new(o, "tsc", tsc(t));
 	if (t->config.record_sent[0] || t->config.record_received[0])
 		json_object_set_new(o, "recordings", recordings(t));

@@ -19,6 +19,8 @@ json_t *reply_trial(const struct trial *t);
 json_t *reply_service(const struct service *s);
 json_t *reply_histogram(const struct histogram *h);
 json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64_t from_ticks);
+/* Bulk data, which it frees, as text; null if there is none, for lack of memory. */
+json_t *reply_bulk(uint8_t *data, size_t size);
 json_t *reply_port(const struct port *p);
 json_t *reply_tsc(void);
 json_t *reply_clock(const struct clock_wall *w);

@@ -209,6 +209,16 @@ fail:
 	return err;
 }
 
+int service_list(struct service *s, uint32_t room)
+{
+	if (s->interruptions)
+		return -EALREADY; /* the thread may be adding to that one */
+	int err = interruptions_new(&s->interruptions, room);
+	if (!err)
+		interruptions_begin(s->interruptions, &s->gaps);
+	return err;
+}
+
 void service_stop(struct service *s)
 {
 	uint64_t one = 1;
@@ -224,5 +234,6 @@ void service_stop(struct service *s)
 void service_free(struct service *s)
 {
 	close(s->stop_fd);
+	interruptions_free(s->interruptions);
 	free(s);
 }

@@ -12,6 +12,7 @@
 
 #include "port/port.h"
 #include "stats/gaps.h"
+#include "stats/interruptions.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,6 +22,7 @@ struct service {
 	int cpu, tid;
 	char scheduling[32];
 	struct gaps gaps;
+	struct interruptions *interruptions; /* NULL: it lists none */
 	uint64_t *tx_full[2], *foreign[2], *tx_failed[2];
 	uint64_t start_ticks;
 	pthread_t thread;
@@ -31,6 +33,9 @@ struct service {
 /* ports[1] is NULL for reflect. -errno with a message. */
 int service_start(struct service **out, struct port *const ports[2], int cpu, char *error,
 		  size_t size);
+
+/* Lists interruptions from now on, up to `room`; once in its life: -EALREADY, -ENOMEM. */
+int service_list(struct service *s, uint32_t room);
 
 /* Stops the thread; the counters stay. */
 void service_stop(struct service *s);

@@ -42,6 +42,11 @@ static int trial_rates(struct trial *t)
 	return t->rates ? 0 : -ENOMEM;
 }
 
+static uint32_t trial_interruptions(const struct trial_config *config)
+{
+	return interruptions_room(config->warmup_ns + config->duration_ns + config->drain_ns);
+}
+
 static int receiver_init(struct receiver *r, const struct trial_config *config)
 {
 	int err = blocks_init(&r->blocks, config->duration_ns);
@@ -82,6 +87,8 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 		goto fail;
 	}
 	err = trial_rates(t);
+	if (!err)
+		err = interruptions_new(&t->interruptions, trial_interruptions(config));
 	if (!err)
 		err = streams_init(t);
 	if (!err && t->inlet_count > 0)
@@ -214,6 +221,7 @@ static void set_times(struct trial *t)
 	if (t->inlet_count > 0)
 		blocks_begin(&t->receiver.blocks, t->measured_ticks, t->measured_end_ticks);
 	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
+	interruptions_begin(t->interruptions, &t->gaps);
 }
 
 static int open_recorder(struct trial *t, const char *file, uint64_t expected,
@@ -380,6 +388,7 @@ void trial_free(struct trial *t)
 	worst_free(&t->receiver.worst);
 	sample_free(&t->receiver.sample);
 	notices_retire(t->receiver.notices);
+	interruptions_free(t->interruptions);
 	free(t->rates);
 	if (t->stop_fd >= 0)
 		close(t->stop_fd);

@@ -25,6 +25,7 @@
 #include "stats/blocks.h"
 #include "stats/gaps.h"
 #include "stats/histogram.h"
+#include "stats/interruptions.h"
 #include "stats/notices.h"
 #include "stats/rate.h"
 #include "stats/recorder.h"
@@ -169,6 +170,7 @@ struct trial {
 	struct sender sender;
 	struct receiver receiver;
 	struct gaps gaps;
+	struct interruptions *interruptions;
 	uint32_t seconds;
 	uint8_t measured_flags; /* in the measured packets */
 	uint64_t *rates; /* offered, sent, received: `seconds` each */

@@ -1,6 +1,9 @@
 /* The gap meter's slow parts; see gaps.h. */
 #include "stats/gaps.h"
 
+#include "stats/interruptions.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,29 +13,108 @@ void gaps_init(struct gaps *g, uint64_t floor_ticks)
 	g->floor_ticks = floor_ticks;
 	for (int i = 0; i < GAPS_KINDS; i++) {
 		g->shortest[i] = i < GAPS_AWAKE ? UINT64_MAX : 0;
-		g->threshold[i] = UINT64_MAX;
+		g->threshold[i] = g->longish[i] = UINT64_MAX;
 	}
 }
 
-static void set_threshold(struct gaps *g, unsigned kind, uint64_t usual_ticks)
+uint64_t gaps_usual(const struct gaps *g, unsigned kind)
 {
-	uint64_t threshold = usual_ticks * GAPS_FACTOR;
-	g->threshold[kind] = threshold > g->floor_ticks ? threshold : g->floor_ticks;
+	if (g->turns[kind] == 0)
+		return 0;
+	return kind < GAPS_AWAKE ? g->shortest[kind]
+				 : g->learnt_ticks[kind - GAPS_AWAKE] / g->turns[kind];
 }
 
-void gaps_learn(struct gaps *g, unsigned kind, uint64_t ticks)
+/* The time of one packet, by turns of fewer than this kind's that are otherwise alike; 0: there were
+ * none. */
+static uint64_t each(const struct gaps *g, unsigned kind)
 {
+	unsigned size = kind % GAPS_SIZES, none = kind - size;
+	for (unsigned smaller = 1; smaller < size && smaller <= 2; smaller++)
+		if (g->turns[none + smaller] >= GAPS_LEARN_TURNS)
+			return gaps_usual(g, none + smaller) / smaller;
+	return 0;
+}
+
+static uint64_t at_least(uint64_t ticks, uint64_t floor)
+{
+	return ticks > floor ? ticks : floor;
+}
+
+/* What a turn of this many packets takes at most without a gap. */
+static uint64_t limit(const struct gaps *g, unsigned kind, unsigned packets)
+{
+	uint64_t one = each(g, kind), all = GAPS_FACTOR_EACH * packets * one;
+	if (one == 0 || all >= g->threshold[kind])
+		return g->threshold[kind];
+	return at_least(all, g->floor_ticks);
+}
+
+uint64_t gaps_listed_from(const struct gaps *g, unsigned kind)
+{
+	return limit(g, kind, (1u << kind % GAPS_SIZES) - 1);
+}
+
+static void set_longish(struct gaps *g, unsigned kind)
+{
+	uint64_t least_packets = UINT64_C(1) << kind % GAPS_SIZES >> 1;
+	uint64_t one = each(g, kind), all = one * least_packets, own = gaps_usual(g, kind);
+	g->longish[kind] = GAPS_FACTOR_LONG * (one > 0 && all < own ? all : own);
+}
+
+static void set_thresholds(struct gaps *g, unsigned kind)
+{
+	unsigned end = kind - kind % GAPS_SIZES + GAPS_SIZES;
+	g->threshold[kind] = at_least(gaps_usual(g, kind) * GAPS_FACTOR, g->floor_ticks);
+	/* Larger turns are compared with this one. */
+	for (unsigned larger = kind; larger < end; larger++)
+		if (g->turns[larger] >= GAPS_LEARN_TURNS)
+			set_longish(g, larger);
+}
+
+static void list(struct gaps *g, unsigned kind, uint64_t ticks)
+{
+	struct interruptions *l = atomic_load_explicit(&g->list, memory_order_acquire);
+	if (l)
+		interruptions_add(l, kind, g->last_ticks, ticks);
+	g->spent_ticks[kind] -= ticks;
+}
+
+static void leave_out(struct gaps *g, unsigned kind, uint64_t ticks)
+{
+	struct interruptions *l = atomic_load_explicit(&g->list, memory_order_acquire);
+	if (!l)
+		return;
+	l->unlisted[kind].count++;
+	l->unlisted[kind].ticks += ticks;
+}
+
+/* A turn of a kind that is not known well enough to call it a gap is listed as one nevertheless. */
+void gaps_learn(struct gaps *g, unsigned kind, unsigned packets, uint64_t ticks)
+{
+	if (ticks > limit(g, kind, packets))
+		list(g, kind, ticks);
+	else if (g->turns[kind] > 0 && ticks > GAPS_FACTOR_LONG * gaps_usual(g, kind))
+		leave_out(g, kind, ticks);
 	if (g->turns[kind] < GAPS_LEARN_TURNS)
 		g->turns[kind]++;
-	if (kind >= GAPS_AWAKE) {
+	if (kind >= GAPS_AWAKE)
 		g->learnt_ticks[kind - GAPS_AWAKE] += ticks;
-		set_threshold(g, kind, g->learnt_ticks[kind - GAPS_AWAKE] / g->turns[kind]);
+	else if (ticks < g->shortest[kind])
+		g->shortest[kind] = ticks;
+	else if (g->turns[kind] < GAPS_LEARN_TURNS)
+		return;
+	set_thresholds(g, kind);
+}
+
+void gaps_long(struct gaps *g, unsigned kind, unsigned packets, uint64_t ticks)
+{
+	if (ticks <= limit(g, kind, packets)) {
+		leave_out(g, kind, ticks);
 		return;
 	}
-	if (ticks >= g->shortest[kind])
-		return;
-	g->shortest[kind] = ticks;
-	set_threshold(g, kind, ticks);
+	gaps_add(g, g->last_ticks, ticks);
+	list(g, kind, ticks);
 }
 
 void gaps_add(struct gaps *g, uint64_t at_ticks, uint64_t length_ticks)
@@ -87,4 +169,18 @@ static int longest_first(const void *a, const void *b)
 void gaps_sort(struct gaps *g)
 {
 	qsort(g->worst, g->kept, sizeof g->worst[0], longest_first);
+}
+
+void gaps_kind(unsigned kind, char *text, size_t size)
+{
+	unsigned packets = kind % GAPS_SIZES, least = 1u << packets >> 1;
+	char count[16];
+	if (packets < 2)
+		snprintf(count, sizeof count, "%u", packets);
+	else if (packets < GAPS_SIZES - 1)
+		snprintf(count, sizeof count, "%u-%u", least, 2 * least - 1);
+	else
+		snprintf(count, sizeof count, "%u+", least);
+	snprintf(text, size, "turn %s%s%s", count, kind % GAPS_AWAKE >= GAPS_SIZES ? " sent" : "",
+		 kind >= GAPS_AWAKE ? " after sleep" : "");
 }

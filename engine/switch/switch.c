@@ -160,8 +160,10 @@ void switch_free(struct switch_ *s)
 	struct switch_view *view = atomic_load(&s->view);
 	for (unsigned i = 0; i < view->count; i++)
 		free_port(view->ports[view->order[i]]);
-	for (unsigned i = 0; i < s->thread_count; i++)
+	for (unsigned i = 0; i < s->thread_count; i++) {
 		free(s->threads[i].rewritten);
+		interruptions_free(s->threads[i].interruptions);
+	}
 	free(view);
 	mac_table_free(&s->table);
 	close(s->keeper_stop_fd);
@@ -334,6 +336,30 @@ int switch_detach(struct switch_ *s, const struct port *port)
 	mac_table_flush(&s->table, p->index);
 	free_port(p);
 	return 0;
+}
+
+int switch_list(struct switch_ *s, uint32_t room)
+{
+	struct interruptions *lists[SWITCH_THREADS_MAX];
+	unsigned i;
+	for (i = 0; i < s->thread_count; i++)
+		if (interruptions_new(&lists[i], room))
+			goto fail;
+	for (i = 0; i < s->thread_count; i++) {
+		struct switch_thread *t = &s->threads[i];
+		struct interruptions *old = t->interruptions;
+		interruptions_begin(lists[i], &t->gaps);
+		t->interruptions = lists[i];
+		lists[i] = old;
+	}
+	wait_for_threads(s);
+	for (i = 0; i < s->thread_count; i++)
+		interruptions_free(lists[i]);
+	return 0;
+fail:
+	while (i > 0)
+		interruptions_free(lists[--i]);
+	return -ENOMEM;
 }
 
 int switch_mirror(struct switch_port *p, const struct mirror_config *config, uint64_t *id,

@@ -25,6 +25,7 @@
 
 #include "port/port.h"
 #include "stats/gaps.h"
+#include "stats/interruptions.h"
 #include "switch/impair.h"
 #include "switch/limit.h"
 #include "switch/mac_table.h"
@@ -111,6 +112,7 @@ struct switch_thread {
 	uint64_t start_ticks;
 	_Alignas(64) _Atomic uint64_t turns;
 	struct gaps gaps;
+	struct interruptions *interruptions; /* NULL: it lists none */
 	uint8_t *rewritten; /* PORT_BURST frames with a changed tag */
 };
 
@@ -157,6 +159,10 @@ int switch_mirror(struct switch_port *p, const struct mirror_config *config, uin
  * ended. */
 int switch_end_mirror(struct switch_ *s, struct switch_port *p, uint64_t id,
 		      struct mirror_counts *ended);
+
+/* Has every polling thread list its interruptions from now on, up to `room`, in place of those listed
+ * before. -ENOMEM. */
+int switch_list(struct switch_ *s, uint32_t room);
 
 /* The switch's data for the port, or NULL. */
 struct switch_port *switch_find(struct switch_ *s, const struct port *port);
