@@ -20,6 +20,7 @@ type abandoner interface {
 func (b *bench) probes(r run) []probe {
 	list := []probe{
 		&forwarderProbe{b, r.plan}, // after damage, which says what need not answer
+		witnessing{b, r.plan, r.stream.Lasts()},
 		damageProbe{b},
 		&receptionProbe{lab: b.lab},
 		b.programCounters(r),

@@ -42,9 +42,11 @@ type observation struct {
 	toCPU   int
 	// forwarders are the engines on the path, by node.
 	forwarders []forwarder
-	steal      time.Duration
-	throttled  time.Duration
-	settings   []link.Setting
+	// witnessed is what they and the links' switches tell of their interruptions.
+	witnessed witnessed
+	steal     time.Duration
+	throttled time.Duration
+	settings  []link.Setting
 	// disturbances are the deliberate ones.
 	disturbances []result.Disturbance
 	// events are what happened to the lab deliberately.

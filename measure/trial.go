@@ -68,6 +68,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	rec.Details.Notes = append(rec.Details.Notes, addresses...)
 	b.keepRecording(&rec, o.outcome.Recorded, *t)
 	keepTrace(&rec, o)
+	keepInterruptions(&rec, o)
 	if b.explain != nil && rec.Causes != nil {
 		b.explain(rec.Causes, rec.Details)
 	}

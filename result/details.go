@@ -38,8 +38,10 @@ type Details struct {
 	// PollGapFrom says where the poll gaps of the trial's packets begin; "" as in PollGapNs.
 	PollGapFrom string `json:"poll_gap_from,omitempty"`
 
-	Gaps  []GapMeter `json:"gaps"`
-	Drops []Counter  `json:"drops,omitempty"`
+	Gaps []GapMeter `json:"gaps"`
+	// Turns are the kinds of turns of the loops on the packets' way, by which they tell interruptions.
+	Turns []Turns   `json:"turns,omitempty"`
+	Drops []Counter `json:"drops,omitempty"`
 	// Spacing is the achieved inter-departure time.
 	Spacing Percentiles `json:"spacing_ns"`
 	// StealNs is CPU time that the hypervisor took from the measuring CPUs.
@@ -244,6 +246,20 @@ type GapMeter struct {
 	Worst       []Gap  `json:"worst"`
 	// Wakes is how late timers woke the thread; nil if it never slept. It is no gap.
 	Wakes *Wakes `json:"wakes,omitempty"`
+}
+
+// Turns are those turns of a thread's loop that handle about as many packets.
+type Turns struct {
+	Thread string `json:"thread"` // as in GapMeter
+	Kind   string `json:"kind"`   // "turn 2-3 sent": with 2 or 3 packets, of which it sent some
+	// UsualNs is what one takes that nothing interrupts, ThresholdNs from when on it is an interruption; nil: unknown.
+	UsualNs     int64  `json:"usual_ns"`
+	ThresholdNs *int64 `json:"threshold_ns,omitempty"`
+	// SpentNs is the time of those that were not interrupted. Of these, Unlisted took longer than twice as usual,
+	// UnlistedNs together.
+	SpentNs    int64  `json:"spent_ns"`
+	Unlisted   uint64 `json:"unlisted"`
+	UnlistedNs int64  `json:"unlisted_ns"`
 }
 
 // Wakes is how late timers woke a thread that slept: the time that an idle CPU takes, if nothing

@@ -30,7 +30,8 @@ type Witness struct {
 	// Count is the number of its rows in interruptions.parquet, TotalNs the sum of their lengths.
 	Count   uint64 `json:"count"`
 	TotalNs int64  `json:"total_ns"`
-	// ThresholdNs is the length from which every interruption is listed.
+	// ThresholdNs is the length from which every interruption is listed, but in a twentieth of its loop's time at most:
+	// turns with many packets take longer, and details.json has all kinds.
 	ThresholdNs int64 `json:"threshold_ns"`
 	// UnlistedNs is the time that its loop spent in turns longer than twice the shortest of their kind that are not
 	// listed: shorter interruptions may be in them.

@@ -18,7 +18,8 @@ type Interruption struct {
 }
 
 // Witness is who told of the interruptions of one thread, or of one CPU. Every interruption of Threshold or more is
-// listed, but for Overflow of them, for which there was no room.
+// listed, but for those in turns with many packets, a twentieth of its time at most, and for Overflow of them, for which
+// there was no room.
 type Witness struct {
 	Thread    string
 	CPU       int

@@ -171,6 +171,16 @@ export interface GapMeter {
   wakes?: Wakes;
 }
 
+export interface Turns {
+  thread: string;
+  kind: string;
+  usual_ns: number;
+  threshold_ns?: number;
+  spent_ns: number;
+  unlisted: number;
+  unlisted_ns: number;
+}
+
 export interface Counter {
   name: string;
   count: number;
@@ -373,6 +383,7 @@ export interface Details {
   clocks?: Clocks;
   poll_gap_from?: string;
   gaps: GapMeter[];
+  turns?: Turns[];
   drops?: Counter[];
   spacing_ns: Percentiles;
   steal_ns: number;
