@@ -24,7 +24,8 @@ type Blocks struct {
 // step is a bucket of latency, from low to high, with all packets that are in it or above.
 type step struct {
 	low, high float64
-	above     float64 // how many packets
+	above     float64 // how many packets, by weight
+	alone     float64 // the sum of their squared weights
 	in        spread  // over the blocks
 	of        spread  // over the trials
 }
@@ -52,6 +53,14 @@ func BlocksOf(trials [][]*result.Packed) Blocks {
 		all.addTrial(trial, divide(len(trial), enoughBlocks, len(trials)))
 	}
 	return all.blocksOf()
+}
+
+// Weighted takes the time blocks of a trial whose packets stand for others, by a weight for each latency. packets is the
+// number that they stand for in all.
+func Weighted(blocks []*result.Packed, packets uint64, weight func(latencyNs float64) float64) Blocks {
+	var all tally
+	all.addTrial(blocks, 1)
+	return all.weigh(packets, weight)
 }
 
 // TrialBlocks takes the time blocks of one of many trials that are far apart: Add joins them. Its blocks are long, as
@@ -82,7 +91,7 @@ func (b *Blocks) Add(other Blocks) {
 			otherLast = other.steps[j]
 			j++
 		}
-		joined = append(joined, step{min(last.low, otherLast.low), at.high, last.above + otherLast.above, last.in.and(otherLast.in), last.of.and(otherLast.of)})
+		joined = append(joined, step{min(last.low, otherLast.low), at.high, last.above + otherLast.above, last.alone + otherLast.alone, last.in.and(otherLast.in), last.of.and(otherLast.of)})
 	}
 	b.steps, b.blocks, b.trials, b.total = joined, b.blocks+other.blocks, b.trials+other.trials, b.total+other.total
 }
@@ -195,5 +204,5 @@ func (b *Blocks) cluster(s step) float64 {
 	if b.trials > 1 {
 		c = max(c, s.of.squares/s.above-s.above/float64(b.trials))
 	}
-	return max(c, 1)
+	return max(c, s.alone/s.above) // the spread of independent packets
 }

@@ -98,3 +98,21 @@ func TestOneValueBoundsItself(t *testing.T) {
 		t.Errorf("%+v, low %v, high %v", got, deref(got.Low), deref(got.High))
 	}
 }
+
+// Packets of equal weight are as without weights. Where one packet in a hundred stands for a hundred, it counts as that
+// many, and fewer packets are independent.
+func TestWeightedPackets(t *testing.T) {
+	blocks := even(100, 200)
+	want, same := BlocksOf([][]*result.Packed{blocks}), Weighted(blocks, 20_000, func(float64) float64 { return 7 })
+	for _, p := range []float64{0.5, 0.9, 0.999} {
+		x, y := want.Percentile(p, Level), same.Percentile(p, Level)
+		if x.Value != y.Value || deref(x.Low) != deref(y.Low) || deref(x.High) != deref(y.High) || math.Abs(x.Clusters-y.Clusters) > 1e-6 {
+			t.Errorf("p%g: %+v, with weights %+v", 100*p, x, y)
+		}
+	}
+	heavy := Weighted(blocks, 20_000, func(ns float64) float64 { return max(1, 99*(ns-199)) })
+	got := heavy.Percentile(0.8, Level)
+	if got.Value != 200 || got.Clusters > 0.2*20_000/50 || heavy.Total() != 20_000 {
+		t.Errorf("%+v of %d packets", got, heavy.Total())
+	}
+}

@@ -16,7 +16,7 @@ import (
 // encodedForm is the first number of an encoding.
 const encodedForm = 1
 
-// Encode writes blocks whose values are nanoseconds of histograms, for who joins later trials to them. It is a DEFLATE
+// Encode writes blocks of packets without weights whose values are nanoseconds of histograms, for who joins later trials to them. It is a DEFLATE
 // stream (RFC 1951) of unsigned varints: the form, how many blocks, trials and steps; then for each step, from the
 // largest value on, by how much its highest value is below that of the step before, by how much its lowest is below its
 // highest, and by how much its packets, and the sum of squares and the largest of blocks and of trials, are more.
@@ -88,6 +88,7 @@ func DecodeBlocks(encoded []byte) (Blocks, error) {
 		for _, count := range []*float64{&s.above, &s.in.squares, &s.in.largest, &s.of.squares, &s.of.largest} {
 			*count += next()
 		}
+		s.alone = s.above // each weighs 1
 		if wrong == nil && (s.low < 0 || s.high >= before.high || s.above <= before.above || s.in.squares > mostNumber || s.of.squares > mostNumber ||
 			!s.in.fits(s.above, b.blocks) || trials > 0 && !s.of.fits(s.above, b.trials)) {
 			wrong = fmt.Errorf("no packets are spread as those up to %g ns", s.high)

@@ -18,6 +18,7 @@ type cell struct {
 	low, high float64
 	block     int
 	count     float64
+	weight    float64 // of each of them
 }
 
 // divide returns how many neighbouring blocks of a trial become one, so that this many trials still have at least a
@@ -43,7 +44,23 @@ func (t *tally) addTrial(blocks []*result.Packed, join int) {
 }
 
 func (t *tally) add(low, high float64, block int, count uint64) {
-	t.cells = append(t.cells, cell{low, high, block, float64(count)})
+	t.cells = append(t.cells, cell{low, high, block, float64(count), 1})
+}
+
+// weigh gives what was counted weights, which it scales so that they add up to a number of packets.
+func (t *tally) weigh(packets uint64, weight func(latencyNs float64) float64) Blocks {
+	sum := 0.0
+	for i := range t.cells {
+		c := &t.cells[i]
+		c.weight = weight((c.low + c.high) / 2)
+		sum += c.count * c.weight
+	}
+	for i := range t.cells {
+		t.cells[i].weight *= float64(packets) / sum
+	}
+	b := t.blocksOf()
+	b.total = packets
+	return b
 }
 
 // blocksOf adds up what was counted, from the largest values on.
@@ -54,10 +71,11 @@ func (t *tally) blocksOf() Blocks {
 	var at step
 	for i, c := range t.cells {
 		before := in[c.block]
-		now := before + c.count
+		now := before + c.count*c.weight
 		in[c.block] = now
 		at.low, at.high = c.low, c.high
-		at.above += c.count
+		at.above += c.count * c.weight
+		at.alone += c.count * c.weight * c.weight
 		at.in = spread{at.in.squares + now*now - before*before, max(at.in.largest, now)}
 		if i == len(t.cells)-1 || t.cells[i+1].high != c.high {
 			b.steps = append(b.steps, at)

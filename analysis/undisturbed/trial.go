@@ -1,0 +1,33 @@
+package undisturbed
+
+import "iter"
+
+// Packet is when a packet was due to be sent and when it was received, both on one clock that is 0 at the trial's begin.
+type Packet struct{ DueNs, ReceivedNs int64 }
+
+// Lost is ReceivedNs of a packet that was not received.
+const Lost = -1
+
+// Interruption is a time in which a CPU did not work on packets.
+type Interruption struct{ BeginNs, EndNs int64 }
+
+// CPU is what is known of the interruptions of a CPU on the packets' path, from the thread that works there.
+type CPU struct {
+	// Name is what a refusal calls it: "CPU 3", "the receiver".
+	Name string
+	// Interruptions are all that are longer than the thread can tell from its own turns.
+	Interruptions []Interruption
+	// ShortNs is the time of the turns that may be interruptions, but are too short to be listed.
+	ShortNs int64
+	// Missing is how many interruptions were not listed, as the list was full.
+	Missing uint64
+}
+
+// Trial is what a distribution is made of.
+type Trial struct {
+	LengthNs int64
+	// Packets are in the order in which they were due.
+	Packets iter.Seq[Packet]
+	// CPUs are all on the path: the distribution is as if those that are not in it were never interrupted.
+	CPUs []CPU
+}
