@@ -31,8 +31,8 @@ func (d *Distribution) refuse(test *independence) string {
 	if test.close() {
 		return "interruptions follow one another too closely to tell whether the traffic causes them"
 	}
-	if p := test.differ(); p < dependent {
-		return fmt.Sprintf("interruptions depend on the traffic: before them, other numbers of packets were on the path than at random moments (p = %.1g)", p)
+	if test.differ() < dependent {
+		return "interruptions depend on the traffic: before them, other numbers of packets were on the path than at random moments"
 	}
 	return ""
 }
