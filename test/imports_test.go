@@ -145,10 +145,7 @@ var mayImport = map[string][]string{
 	"analysis/confidence":   {"result"},
 	"analysis/extreme":      {"result", "analysis/confidence"},
 	"analysis/interruption": {"result"},
-	"analysis/attribution": {"result", "terminal"},
-	"analysis/confidence":  {"result"},
-	"analysis/extreme":     {"result", "analysis/confidence"},
-	"analysis/undisturbed": {"result", "analysis/confidence"},
+	"analysis/undisturbed":  {"result", "analysis/confidence"},
 
 	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
 	"report/explain": {"result", "analysis/attribution", "terminal"},
