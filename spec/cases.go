@@ -47,7 +47,7 @@ func (d *sweepReader) cases(e entry, path string) (axis, [][]string) {
 			continue
 		}
 		c := choice{variable: Variable{Path: a.path, Value: one.key.text, Text: one.key.text}}
-		c.changes = d.caseChanges(one, here)
+		c.changes, _ = d.settings(one.value, here, d.swept)
 		for _, change := range c.changes {
 			places = append(places, change.places...)
 		}
@@ -56,30 +56,32 @@ func (d *sweepReader) cases(e entry, path string) (axis, [][]string) {
 	return a, places
 }
 
-// caseChanges reads what one case sets.
-func (d *sweepReader) caseChanges(one entry, path string) []change {
-	if one.value.isNull() {
-		return nil // the file as it is
+// settings reads keys with values that are set together. takes resolves a key, and refuses those that are not for this
+// place.
+func (d *sweepReader) settings(n *node, path string, takes func(key *node, path string) (target, bool)) ([]change, []Variable) {
+	if n.isNull() {
+		return nil, nil // the file as it is
 	}
-	if one.value.kind != mapping {
-		d.fail(one.value, path, "must be a mapping of keys to values, not "+one.value.kind.String(), "", "write {traffic.backend: raw, traffic.io: batch}")
-		return nil
+	if n.kind != mapping {
+		d.fail(n, path, "must be a mapping of keys to values, not "+n.kind.String(), "", "write {traffic.backend: raw, traffic.io: batch}")
+		return nil, nil
 	}
 	var list []change
+	var variables []Variable
 	var taken claims
-	for _, e := range one.value.entries {
+	for _, e := range n.entries {
 		here := path + "." + e.key.text
-		goal, ok := d.swept(e.key, here)
+		goal, ok := takes(e.key, here)
 		if !ok {
 			continue
 		}
 		if other := taken.claim(e.key.text, goal.places); other != "" {
 			d.fail(e.key, here, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
 		}
-		d.variable(e.value, goal, e.key.text, here) // for its errors
+		variables = append(variables, d.variable(e.value, goal, e.key.text, here))
 		list = append(list, change{goal.places, e.value})
 	}
-	return list
+	return list, variables
 }
 
 // caseKeys lists the paths that the cases of an entry set.
@@ -125,7 +127,8 @@ func (f *File) setCase(where, path, text string) (found bool, err error) {
 		}
 		errs := &collector{}
 		d := &sweepReader{decoder: decoder{errs}, base: f.root.with([]string{"sweep"}, nil)}
-		for _, change := range d.caseChanges(one, "sweep."+path+"."+quoteKey(text)) {
+		changes, _ := d.settings(one.value, "sweep."+path+"."+quoteKey(text), d.swept)
+		for _, change := range changes {
 			for _, steps := range change.places {
 				root = root.with(steps, change.value)
 			}

@@ -92,6 +92,9 @@ func fields(t reflect.Type) []field {
 	var list []field
 	for i := range t.NumField() {
 		key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		if key == "-" {
+			continue // the program's, not the file's
+		}
 		list = append(list, field{key, i, t.Field(i).Type, rules[t.Name()+"."+key]})
 	}
 	fieldsOf.Store(t, list)
@@ -104,8 +107,11 @@ func keysOf(t reflect.Type) []string {
 	for _, f := range fields(t) {
 		keys = append(keys, f.key)
 	}
-	if t == reflect.TypeFor[Experiment]() {
+	switch t {
+	case reflect.TypeFor[Experiment]():
 		keys = append(keys, "sweep")
+	case reflect.TypeFor[Duet]():
+		keys = append(keys, SideA, SideB)
 	}
 	return keys
 }

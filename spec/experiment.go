@@ -49,6 +49,8 @@ type Experiment struct {
 	Repeat int `yaml:"repeat,omitempty" json:"repeat,omitempty"`
 	// Order is the order of the repeats (default interleaved).
 	Order Order `yaml:"order,omitempty" json:"order,omitempty"`
+	// Duet compares two variants of the network that stand side by side, packet by packet (default: there is one network).
+	Duet *Duet `yaml:"duet,omitempty" json:"duet,omitempty"`
 	// Published are points of other measurements, drawn over those of this one.
 	Published []*Published `yaml:"published,omitempty" json:"published,omitempty"`
 }

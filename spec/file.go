@@ -76,6 +76,9 @@ func (f *File) Set(expression string) error {
 	if path == "sweep" || strings.HasPrefix(path, "sweep.") {
 		return f.setSweep(where, path, text)
 	}
+	if found, err := f.setDuetSide(where, path, text); found || err != nil {
+		return err
+	}
 	if found, err := f.setCase(where, path, text); found || err != nil {
 		return err
 	}

@@ -54,7 +54,9 @@ func FuzzFile(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the effective file is not read: %v\n%s", err, effective)
 		}
-		rereads(t, runs[0].Experiment)
+		for _, e := range runs[0].written() {
+			rereads(t, e)
+		}
 		if more, err := again.Runs(); err != nil || len(more) != len(runs) || more[0].String() != runs[0].String() {
 			t.Fatalf("the effective file gives other runs: %v\n%s", err, effective)
 		}

@@ -18,6 +18,8 @@ type Meaning struct {
 	Links []LinkMeaning `json:"links"`
 	// Sweep lists the swept keys in order, each with its values.
 	Sweep []SweepMeaning `json:"sweep"`
+	// Duet says what the two sides are, and what is asked of them; nil without a duet.
+	Duet *DuetMeaning `json:"duet,omitempty"`
 	// Traffic describes the first run's traffic in one line; empty without one.
 	Traffic string `json:"traffic,omitempty"`
 	// Management describes the management network in one line; empty without one.
@@ -55,6 +57,14 @@ type LinkMeaning struct {
 	Endpoints []string `json:"endpoints"`
 }
 
+// DuetMeaning is a duet in a few lines.
+type DuetMeaning struct {
+	A   string   `json:"a"`
+	B   string   `json:"b"`
+	Ask []string `json:"ask"`
+	For Duration `json:"for"`
+}
+
 // SweepMeaning is a swept key with its values as text.
 type SweepMeaning struct {
 	Key    string   `json:"key"`
@@ -68,6 +78,10 @@ func (f *File) Meaning() (*Meaning, error) {
 		return nil, err
 	}
 	e := runs[0].Experiment
+	duet := e.Duet
+	if duet != nil {
+		e = runs[0].sides[0] // its names are the file's
+	}
 	m := &Meaning{File: f.name, Name: e.Name, Runs: len(runs), Repeat: e.Repeat, Sweep: []SweepMeaning{}, Links: []LinkMeaning{}}
 	if e.Management != nil {
 		m.Management = e.Management.line()
@@ -97,6 +111,11 @@ func (f *File) Meaning() (*Meaning, error) {
 		return m, nil
 	}
 	m.Traffic = e.Traffic.line(e.Method)
+	if duet != nil {
+		m.Duet, m.Trials = duet.meaning(), 1
+		m.TrialTimeSeconds = duet.Sides[0].Traffic.Lasts().Seconds()
+		return m, nil
+	}
 	var each, maxima time.Duration
 	found := map[string]bool{}
 	for _, run := range runs {
@@ -218,7 +237,14 @@ func (m *Meaning) Write(w io.Writer) error {
 	for _, s := range m.Sweep {
 		row("sweep", s.Key, fmt.Sprintf("%d values", len(s.Values)), listedInOrder(s.Values))
 	}
+	if d := m.Duet; d != nil {
+		row("side a", d.A)
+		row("side b", d.B)
+		row("asked", listedInOrder(d.Ask))
+	}
 	switch {
+	case m.Duet != nil:
+		row("trials", fmt.Sprintf("1, with both sides at the same time, which ends as soon as all asked is decided, and after %s at the latest", m.Duet.For))
 	case m.Traffic == "" && m.Trials > 0:
 		row("trials", fmt.Sprintf("%d (runs %d, repeat %d) of scripts", m.Trials, m.Runs, m.Repeat))
 	case m.Traffic == "":

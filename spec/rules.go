@@ -133,6 +133,12 @@ var rules = map[string]rule{
 	"Limits.percentile": {byDefault: "99.9", least: "0", most: "99.99999"},
 	"Limits.variation":  {least: "0s", most: "60s"},
 
+	"Duet.for": {byDefault: "20s", least: "100ms", most: "1h"},
+	"Duet.ask": {minItems: 1, maxItems: 10, pattern: askPattern, form: askForm},
+
+	"Least.share":   {byDefault: "0.01", least: "0", most: "1"},
+	"Least.latency": {byDefault: "20ns", least: "0s", most: "1s"},
+
 	"Topology.nodes": {required: true, minItems: 1, maxItems: maxNodes, keys: &keyForm{"a node's name", namePattern, nameForm}},
 	"Topology.links": {maxItems: maxLinks},
 

@@ -12,6 +12,8 @@ type Run struct {
 	Variables []Variable
 	// Experiment has every default filled in and has been checked.
 	Experiment *Experiment
+	// sides are the experiments of a duet's sides; Experiment has both, side by side.
+	sides []*Experiment
 	// tree is the file with this run's values, for places.
 	tree *node
 }
@@ -52,6 +54,9 @@ func (r Run) String() string {
 // and is the last to run, so that later layers work on valid values, and no error is only the
 // consequence of another.
 func (f *File) Runs() ([]Run, error) {
+	if f.root.get("duet") != nil {
+		return f.duet()
+	}
 	errs := &collector{}
 	base := f.root.with([]string{"sweep"}, nil)
 	decodeExperiment(base, errs)
@@ -76,15 +81,17 @@ func (f *File) Runs() ([]Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = inEach(runs, func(run *Run, errs *collector) {
-		fillIn(run.Experiment, run.tree)
-		check(run.Experiment, run.tree, errs)
-		f.locate(run.Experiment)
-	})
-	if err != nil {
+	if err := inEach(runs, f.complete); err != nil {
 		return nil, err
 	}
 	return runs, nil
+}
+
+// complete fills in a decoded run, and checks how its values fit together.
+func (f *File) complete(run *Run, errs *collector) {
+	fillIn(run.Experiment, run.tree)
+	check(run.Experiment, run.tree, errs)
+	f.locate(run.Experiment)
 }
 
 // inEach takes each run through one layer. A mistake in several runs is reported once.

@@ -13,7 +13,7 @@ import (
 
 // sources are the files whose comments become the schema's descriptions.
 //
-//go:embed allow.go cluster.go disturb.go dpdk.go event.go experiment.go hardware.go image_recipe.go impair.go isolation.go link.go management.go method.go node.go power.go published.go receive.go restart.go script.go service.go switch.go trace.go traffic.go
+//go:embed allow.go cluster.go disturb.go dpdk.go duet.go event.go experiment.go hardware.go image_recipe.go impair.go isolation.go link.go management.go method.go node.go power.go published.go receive.go restart.go script.go service.go switch.go trace.go traffic.go
 var sources embed.FS
 
 // schemaNode is the part of JSON Schema (draft 2020-12) that is used here.
@@ -103,6 +103,15 @@ func sweepSchema() *schemaNode {
 	}
 }
 
+func sideSchema() *schemaNode {
+	return &schemaNode{
+		Description:   "What is different on this side: keys of nodes, links and traffic with values, as in a case of the sweep; empty is the file as it is.",
+		Type:          []string{"object", "null"},
+		PropertyNames: &schemaNode{Pattern: sidePattern},
+		Examples:      []any{map[string]any{"links.*.kind": "veth"}},
+	}
+}
+
 type schemer struct {
 	comments map[string]string
 	defs     namedSchemas
@@ -123,6 +132,10 @@ func (s *schemer) structure(t reflect.Type) *schemaNode {
 			out.Required = append(out.Required, f.key)
 		}
 		out.Properties = append(out.Properties, namedSchema{f.key, child})
+	}
+	if t == reflect.TypeFor[Duet]() {
+		out.Properties = append(out.Properties, namedSchema{SideA, sideSchema()}, namedSchema{SideB, sideSchema()})
+		out.Required = append(out.Required, SideA, SideB)
 	}
 	return out
 }

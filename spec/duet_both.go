@@ -1,0 +1,85 @@
+package spec
+
+// sideBySide is the run of both sides in one lab.
+func sideBySide(duet *Duet, sides []Run) Run {
+	d := doubledOf(sides)
+	both := *sides[0].Experiment
+	both.Topology = Topology{Nodes: map[string]*Node{}}
+	nodes, links := &node{kind: mapping}, &node{kind: list} // where the values are in the file, for errors
+	add := func(from Run, name, as string, n *Node) {
+		both.Topology.Nodes[as] = n
+		nodes.entries = append(nodes.entries, entry{&node{text: as}, from.tree.at([]string{"topology", "nodes", name})})
+	}
+	for name, n := range sides[0].Experiment.Topology.Nodes {
+		if !d.nodes[name] {
+			add(sides[0], name, name, d.shared(name, n, sides[0].Experiment.Topology.Links))
+			continue
+		}
+		other := *sides[1].Experiment.Topology.Nodes[name]
+		other.Addresses, other.MAC = nil, nil // an address is there once: side b has the plan's
+		add(sides[0], name, OnSide(name, SideA), n)
+		add(sides[1], name, OnSide(name, SideB), &other)
+	}
+	for i := range sides[0].Experiment.Topology.Links {
+		for s, side := range sidesOf(d.links[i]) {
+			link := *sides[s].Experiment.Topology.Links[i]
+			if d.links[i] {
+				d.onSide(&link, side)
+			}
+			both.Topology.Links = append(both.Topology.Links, &link)
+			links.items = append(links.items, sides[s].tree.at(linkSteps(i)))
+		}
+	}
+	pair := *duet
+	for s, side := range sidesOf(true) {
+		stream := *sides[s].Experiment.Traffic
+		stream.From, stream.To = d.endpoint(stream.From, side), d.endpoint(stream.To, side)
+		stream.Duration = pair.For
+		pair.Sides[s] = Side{Name: side, Settings: sides[s].Variables, Traffic: stream}
+	}
+	both.Duet, both.Traffic = &pair, &pair.Sides[0].Traffic
+	both.Disturb = d.disturbances(both.Disturb)
+	return Run{
+		Experiment: &both, sides: []*Experiment{sides[0].Experiment, sides[1].Experiment},
+		tree: sides[0].tree.with([]string{"topology", "nodes"}, nodes).with([]string{"topology", "links"}, links),
+	}
+}
+
+// sidesOf are the sides on which something is: both, or the first for both.
+func sidesOf(twice bool) []string {
+	if twice {
+		return []string{SideA, SideB}
+	}
+	return []string{SideA}
+}
+
+// shared is a node that both sides have. What the file says of an interface that is built twice holds on side a; side b has
+// the plan's addresses.
+func (d doubled) shared(name string, n *Node, links []*Link) *Node {
+	out := *n
+	twice := map[string]bool{}
+	for i, link := range links {
+		for _, endpoint := range link.Endpoints {
+			if owner, iface := splitEndpoint(endpoint); owner == name {
+				twice[iface] = d.links[i]
+			}
+		}
+	}
+	out.Addresses, out.MAC = onSideA(n.Addresses, twice), onSideA(n.MAC, twice)
+	return &out
+}
+
+// onSideA is a map by interfaces, in which those that are there twice have their names on side a.
+func onSideA[T any](byInterface map[string]T, twice map[string]bool) map[string]T {
+	if byInterface == nil {
+		return nil
+	}
+	out := map[string]T{}
+	for iface, value := range byInterface {
+		if twice[iface] {
+			iface = interfaceOnSide(iface, SideA)
+		}
+		out[iface] = value
+	}
+	return out
+}
