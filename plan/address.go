@@ -199,7 +199,8 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, slots map[ui
 	order := w.senderLast(l)
 	if !l.subnet.IsValid() {
 		var err error
-		if l.subnet, err = freeSubnet(w.prefix, l, len(order)+w.moreSources(l), slots); err != nil {
+		more, _ := w.moreSources(l)
+		if l.subnet, err = freeSubnet(w.prefix, l, len(order)+more, slots); err != nil {
 			return err
 		}
 	}
@@ -224,21 +225,23 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, slots map[ui
 	return nil
 }
 
-// moreSources is how many addresses flows take on a link, besides the sender's own.
-func (w *work) moreSources(l *link) int {
-	if w.stream == nil || w.stream.FlowField != spec.FlowSourceAddress || w.path[0].link != l {
-		return 0
+// moreSources is how many addresses flows take on a link, besides the sender's own, and whose they are.
+func (w *work) moreSources(l *link) (int, *endpoint) {
+	for _, c := range w.courses {
+		if c.from().link == l && c.stream.FlowField == spec.FlowSourceAddress {
+			return c.stream.Flows - 1, c.from()
+		}
 	}
-	return w.stream.Flows - 1
+	return 0, nil
 }
 
 // senderLast is the order in which a link's interfaces get their addresses. Flows by source address count up from the
 // sender's address, so it comes last, with room above it: the receiver would drop its own address as a source.
 func (w *work) senderLast(l *link) []*endpoint {
 	order := slices.Clone(l.endpoints)
-	if w.moreSources(l) > 0 {
-		order = slices.DeleteFunc(order, func(e *endpoint) bool { return e == w.path[0] })
-		order = append(order, w.path[0])
+	if more, from := w.moreSources(l); more > 0 {
+		order = slices.DeleteFunc(order, func(e *endpoint) bool { return e == from })
+		order = append(order, from)
 	}
 	return order
 }

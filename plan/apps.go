@@ -32,11 +32,13 @@ type hop struct{ out, in *endpoint }
 
 // hops splits a path into its links. The path contains both ends of each link in turn; the
 // reflecting endpoint of a round trip appears once and is both in and out.
-func (w *work) hops() []hop {
+func (w *work) hops() []hop { return hopsOf(w.path) }
+
+func hopsOf(path []*endpoint) []hop {
 	var list []hop
-	for i := 0; i+1 < len(w.path); i++ {
-		if w.path[i].link == w.path[i+1].link {
-			list = append(list, hop{w.path[i], w.path[i+1]})
+	for i := 0; i+1 < len(path); i++ {
+		if path[i].link == path[i+1].link {
+			list = append(list, hop{path[i], path[i+1]})
 		}
 	}
 	return list
@@ -95,23 +97,23 @@ func (w *work) port(e *endpoint) Port {
 	return p
 }
 
-func (w *work) trafficResult() *Traffic {
-	from, to := w.path[0], w.path[len(w.path)-1]
+func (w *work) trafficResult(c course) *Traffic {
+	from, to := c.from(), c.to()
 	t := &Traffic{
 		Role:      RolePair,
-		RoundTrip: w.round,
+		RoundTrip: c.round,
 		From:      w.port(from),
 		To:        w.port(to),
 		FromCPU:   from.node.engineCPU,
 		ToCPU:     to.node.engineCPU,
 		Path:      []string{},
-		Way:       w.way(),
-		Stream:    *w.stream,
+		Way:       w.way(c),
+		Stream:    *c.stream,
 	}
 	if from.node == to.node {
 		t.Role = RoleLoop
 	}
-	for _, e := range w.path {
+	for _, e := range c.path {
 		t.Path = append(t.Path, e.String())
 	}
 	return t
@@ -256,7 +258,8 @@ func (w *work) sysctls(n *node) map[string]string {
 
 // direct reports whether both ends are in one node, with only a link between them that nines makes.
 func (w *work) direct() bool {
-	return len(w.path) == 2 && w.path[0].node == w.path[1].node && !w.path[0].remote()
+	c := w.courses[0] // in a duet the other is like it
+	return len(c.path) == 2 && c.from().node == c.to().node && !c.from().remote()
 }
 
 // routed reports whether the kernel or a device of the user's passes packets on, on the traffic's path.

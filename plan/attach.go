@@ -77,9 +77,8 @@ func (w *work) attach() error {
 // apps.
 func (w *work) backends() (map[*endpoint]spec.Backend, error) {
 	used := map[*endpoint]spec.Backend{}
-	if w.stream != nil {
-		used[w.path[0]] = w.stream.Backend
-		used[w.path[len(w.path)-1]] = w.stream.Backend
+	for _, c := range w.courses {
+		used[c.from()], used[c.to()] = c.stream.Backend, c.stream.Backend
 	}
 	for _, n := range w.nodes {
 		backend := w.appBackend(n)

@@ -71,6 +71,7 @@ func (w *work) collectDemands() error {
 			d.memoryNode = -1
 		}
 	}
+	w.evenDemands()
 	w.unpin()
 	return w.refuseTooLarge()
 }
@@ -144,10 +145,13 @@ func (w *work) wait(n *node) spec.Wait {
 	if w.appBackend(n) == spec.BackendDPDK {
 		return spec.WaitSpin
 	}
-	if w.stream != nil {
-		return w.stream.Wait
+	wait := spec.WaitBlock
+	for _, c := range w.courses { // one thread serves both sides of a duet, and spins if one asks for it
+		if wait != spec.WaitSpin {
+			wait = c.stream.Wait
+		}
 	}
-	return spec.WaitBlock
+	return wait
 }
 
 // nearestNIC is the physical interface that a node should be near: the first on the traffic's path,

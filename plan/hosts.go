@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"nines.dev/nines/spec"
 )
 
 // ownHostsLines is the most lines that all hosts files of single nodes may have: with about 20 bytes a line,
@@ -29,12 +31,14 @@ func (p *Plan) HostsFor(n Node) string {
 
 // OwnHosts are the nodes that keep a hosts file of their own. Those of an image do, as its C library need not
 // sort what it finds: musl takes the first line, if all addresses are of IPv4. So do those without an address,
-// whose host name can mean nothing but the node itself. A lab whose files would have more than ownHostsLines
+// whose host name can mean nothing but the node itself, and those of a duet's side, to which a name of the file means
+// the node on their side. A lab whose files would have more than ownHostsLines
 // has the common one only.
 func (p *Plan) OwnHosts() map[string]bool {
 	own := map[string]bool{}
 	for _, n := range p.Nodes {
-		if n.Image != nil || !p.addressed(n) {
+		_, side := spec.SideOf(n.Name)
+		if n.Image != nil || side != "" || !p.addressed(n) {
 			own[n.Name] = true
 		}
 	}

@@ -40,18 +40,24 @@ func (l *link) impairments() []Impairment {
 // checkDrain refuses a trial that ends before packets that wait deliberately can have arrived: it
 // would count them as lost.
 func (w *work) checkDrain() error {
-	if w.stream == nil {
-		return nil
+	for _, c := range w.courses {
+		if err := checkDrainOf(c); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func checkDrainOf(c course) error {
 	var longest, queued spec.Duration
-	for _, h := range w.hops() {
+	for _, h := range hopsOf(c.path) {
 		if what := h.out.link.spec.ImpairmentOf(h.out.String()); what != nil {
 			longest += what.LongestDelay()
-			queued += what.LongestQueue(w.stream.FrameBytes)
+			queued += what.LongestQueue(c.stream.FrameBytes)
 		}
 	}
 	longest += queued
-	if longest <= w.stream.Drain {
+	if longest <= c.stream.Drain {
 		return nil
 	}
 	of := ""
@@ -67,7 +73,7 @@ func (w *work) checkDrain() error {
 		remedies = append(remedies, "give the links less delay")
 	}
 	return at(&Conflict{"traffic", fmt.Sprintf("the links on the path delay a packet by up to %v%s, but a trial waits only %v for its last packets, and would count later ones as lost",
-		longest, of, w.stream.Drain), strings.Join(remedies, ", or ")}, []string{"traffic", "drain"})
+		longest, of, c.stream.Drain), strings.Join(remedies, ", or ")}, []string{"traffic", "drain"})
 }
 
 // Program is the program between the link's ends; nil: none.

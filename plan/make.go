@@ -17,8 +17,8 @@ type work struct {
 	byName          map[string]*node
 	links           []*link // in the file's order
 	stream          *spec.Traffic
-	path            []*endpoint // the traffic's way; nil without traffic
-	round           bool        // the path goes out and back
+	courses         []course    // the traffic's; none without traffic, and two in a duet
+	path            []*endpoint // that of all courses, one after the other
 	cpus            *assignment
 	isolated, quiet []int
 	cards           []*card
@@ -32,8 +32,11 @@ type work struct {
 // Make assigns the host's resources to the experiment. Its errors are *Conflict where the
 // experiment contradicts itself and *Impossible where the host does not suffice.
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
-	if waitsByPlan(exp) {
+	switch {
+	case waitsByPlan(exp):
 		return makeWaiting(exp, inv)
+	case exp.Duet != nil:
+		return makeDuet(exp, inv)
 	}
 	return decided(exp, inv)
 }
@@ -89,7 +92,8 @@ func (w *work) result() *Plan {
 	p.PhysicalFunctions = w.physicalFunctions()
 	p.Hugepages = w.hugepages()
 	if w.stream != nil {
-		p.Traffic = w.trafficResult()
+		p.Traffic = w.trafficResult(w.courses[0])
+		p.Duet = w.duetResult()
 	}
 	p.Disturbances, p.Scripts = w.disturbances, w.exp.Scripts
 	p.Power = w.power()

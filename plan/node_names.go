@@ -26,7 +26,17 @@ func (p *Plan) NamesFor(nodeName string) []NodeName {
 			near[i.Link] = true
 		}
 	}
-	return p.names(near)
+	list := p.names(near)
+	_, side := spec.SideOf(nodeName)
+	if side == "" {
+		return list
+	}
+	for _, n := range list { // on a side of a duet, the side's nodes have their names of the file, too
+		if plain, other := spec.SideOf(n.Name); other == side {
+			list = append(list, NodeName{plain, n.Addresses})
+		}
+	}
+	return list
 }
 
 // names are the names of all nodes. The addresses on some links come first.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/spec"
 )
 
 func defaultTo[T comparable](value *T, otherwise T) {
@@ -13,45 +15,68 @@ func defaultTo[T comparable](value *T, otherwise T) {
 	}
 }
 
+// course is one stream with its way.
+type course struct {
+	stream *spec.Traffic
+	path   []*endpoint
+	round  bool // the path goes out and back
+}
+
+func (c course) from() *endpoint { return c.path[0] }
+func (c course) to() *endpoint   { return c.path[len(c.path)-1] }
+
 // resolveTraffic is findPath, with its errors located at the key traffic.
 func (w *work) resolveTraffic() error { return at(w.findPath(), []string{"traffic"}) }
 
-// findPath resolves the traffic: its ends and the path between them.
+// findPath resolves the traffic: its ends and the path between them, in a duet on each side.
 func (w *work) findPath() error {
-	s := w.exp.Traffic
-	if s == nil {
+	if w.exp.Traffic == nil {
 		return nil
 	}
-	w.stream = s
+	w.stream = w.exp.Traffic
+	streams := []*spec.Traffic{w.stream}
+	if pair := w.exp.Duet; pair != nil {
+		streams = []*spec.Traffic{&pair.Sides[0].Traffic, &pair.Sides[1].Traffic}
+	}
+	for _, s := range streams {
+		c, err := w.findCourse(s)
+		if err != nil {
+			return err
+		}
+		w.courses = append(w.courses, c)
+		w.path = append(w.path, c.path...)
+	}
+	return nil
+}
+
+func (w *work) findCourse(s *spec.Traffic) (course, error) {
 	from, err := w.endpoint("traffic.from", s.From)
 	if err != nil {
-		return err
+		return course{}, err
 	}
 	to, err := w.endpoint("traffic.to", s.To)
 	if err != nil {
-		return err
+		return course{}, err
 	}
 	for _, end := range []*endpoint{from, to} {
 		if app := end.node.app().Kind; app != "" {
-			return &Conflict{"traffic", fmt.Sprintf("it ends at %s, but node %s runs app %s", end, end.node.name, app),
+			return course{}, &Conflict{"traffic", fmt.Sprintf("it ends at %s, but node %s runs app %s", end, end.node.name, app),
 				"end the traffic at a node without an app; for a round trip through a reflecting node give from and to the same endpoint"}
 		}
 	}
 	if from == to && from.alone() {
-		w.path, w.round = []*endpoint{from, from}, true
-		return nil
+		return course{s, []*endpoint{from, from}, true}, nil
 	}
 	out, err := w.search(from, to)
 	if err != nil {
-		return err
+		return course{}, err
 	}
-	w.path, w.round = out, from == to
-	if w.round { // and back the same way
-		back := slices.Clone(out[:len(out)-1])
-		slices.Reverse(back)
-		w.path = append(slices.Clone(out), back...)
+	if from != to {
+		return course{s, out, false}, nil
 	}
-	return nil
+	back := slices.Clone(out[:len(out)-1]) // the same way
+	slices.Reverse(back)
+	return course{s, append(slices.Clone(out), back...), true}, nil
 }
 
 // search finds the shortest path from one endpoint to another through forwarding nodes, breadth

@@ -34,6 +34,8 @@ type Plan struct {
 	Nodes   []Node      `json:"nodes"` // sorted by name
 	Links   []Link      `json:"links"` // in the file's order
 	Traffic *Traffic    `json:"traffic,omitempty"`
+	// Duet is set where two variants stand side by side: Traffic is then the stream of side a.
+	Duet *Duet `json:"duet,omitempty"`
 	// Management is the network by which the host reaches the nodes; nil without one.
 	Management *Management `json:"management,omitempty"`
 	// Cluster says where pods run; nil where no node is one.
@@ -126,7 +128,11 @@ func (p *Plan) EndsForServices() string {
 	if p.Traffic == nil || !p.HasServices() {
 		return ""
 	}
-	return fmt.Sprint(p.Traffic.From.LocalIP, " ", p.Traffic.To.LocalIP, " ", p.Traffic.To.UDPPort)
+	text := fmt.Sprint(p.Traffic.From.LocalIP, " ", p.Traffic.To.LocalIP, " ", p.Traffic.To.UDPPort)
+	if p.Duet != nil {
+		text += fmt.Sprint(" ", p.Duet.Other.From.LocalIP, " ", p.Duet.Other.To.LocalIP)
+	}
+	return text
 }
 
 // Watched is true for a node whose health is checked, or that is started again when it ends.

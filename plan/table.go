@@ -62,7 +62,7 @@ func (p *Plan) Write(out io.Writer) error {
 		}
 		terminal.Printf(&b, "\nmanagement: %s, this host is %s by its interface %s%s\n", m.Subnet, m.Address, device, prefixed(", names and DHCP at ", m.Server))
 	}
-	if t := p.Traffic; t != nil {
+	for _, t := range p.Streams() {
 		terminal.Printf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
 		terminal.Printf(&b, "         %s on %s, %d-byte frames%s, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
 			t.Stream.FrameBytes, t.Stream.Version(), t.Stream.Backend, t.Stream.IO, t.Stream.Wait)
@@ -74,6 +74,7 @@ func (p *Plan) Write(out io.Writer) error {
 			terminal.Printf(&b, "%s%s: %s\n", name, step.Node, step.Does)
 		}
 	}
+	p.Duet.write(&b)
 	terminal.Printf(&b, "\nwhy:\n")
 	t = &terminal.Table{}
 	reasons := func(name string, list []string) {

@@ -54,13 +54,21 @@ func (n *node) title() string {
 
 // key is the key in the file that has the node's CPUs.
 func (n *node) key() string {
-	if n.link != nil {
-		return "links." + n.link.name + ".switch"
-	}
+	of := n.name
 	if n.pollsFor != nil {
-		return "nodes." + n.pollsFor.name + ".polling"
+		of = n.pollsFor.name
 	}
-	return "nodes." + n.name
+	if n.link != nil {
+		of = n.link.name
+	}
+	plain, _ := spec.SideOf(of)
+	switch {
+	case n.link != nil:
+		return "links." + plain + ".switch"
+	case n.pollsFor != nil:
+		return "nodes." + plain + ".polling"
+	}
+	return "nodes." + plain
 }
 
 func (n *node) because(format string, args ...any) {

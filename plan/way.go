@@ -44,8 +44,8 @@ func (p *Plan) Corrupts() bool {
 }
 
 // way follows packets along the traffic's path.
-func (w *work) way() *Way {
-	hops := w.hops()
+func (w *work) way(c course) *Way {
+	hops := hopsOf(c.path)
 	if len(hops) == 0 {
 		return &Way{Steps: []WayStep{}}
 	}
@@ -58,7 +58,7 @@ func (w *work) way() *Way {
 		}
 		if i+1 < len(hops) {
 			_, mac = w.peer(hops, i+1)
-			does := seen.pass(w, h.in, hops[i+1].out, mac)
+			does := seen.pass(w, c, h.in, hops[i+1].out, mac)
 			seen.Steps = append(seen.Steps, WayStep{Node: h.in.node.name, Leaves: h.in.node.app().Leaves, Does: does})
 		}
 	}
@@ -73,7 +73,7 @@ func (e *endpoint) foreign() bool { return e.remote() || e.function.Address != "
 func (s *Way) open() { *s = Way{Steps: s.Steps} }
 
 // pass is what a node does to packets that come in and go out, with the MAC address that they go to next.
-func (s *Way) pass(w *work, in, out *endpoint, next string) string {
+func (s *Way) pass(w *work, c course, in, out *endpoint, next string) string {
 	h := in.node.app()
 	switch {
 	case h.HasEngine() && w.appBackend(in.node) == spec.BackendUDP:
@@ -90,7 +90,7 @@ func (s *Way) pass(w *work, in, out *endpoint, next string) string {
 	case !h.IsDevice():
 		s.routed(out, next)
 		if in.node.spec.App.Dynamic {
-			s.SourceMACs, s.DestinationMAC = others(out, w), ""
+			s.SourceMACs, s.DestinationMAC = others(out, c.to()), ""
 		}
 		return fmt.Sprintf("the kernel routes them: MAC address of %s, a lower TTL", out)
 	}
@@ -154,9 +154,8 @@ func (e *endpoint) ips() []string {
 }
 
 // others are the MAC addresses of a last link: a routing protocol chooses the router.
-func others(out *endpoint, w *work) []string {
+func others(out, last *endpoint) []string {
 	var macs []string
-	last := w.path[len(w.path)-1]
 	for _, e := range last.link.endpoints {
 		if e != last {
 			macs = append(macs, e.mac)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/plan"
@@ -117,15 +118,7 @@ func interfaceY(v *vertex, name string) float64 {
 }
 
 func onPath(p *plan.Plan, e plan.Endpoint) bool {
-	if p.Traffic == nil {
-		return false
-	}
-	for _, step := range p.Traffic.Path {
-		if step == e.Node+":"+e.Interface {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.Endpoints(), e.Name())
 }
 
 func text(b *strings.Builder, class string, x, y float64, anchor, s string) {

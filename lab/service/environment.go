@@ -35,7 +35,7 @@ func Environment(p *plan.Plan, n plan.Node, s spec.Service) []string {
 			}
 		}
 	}
-	if t := p.Traffic; t != nil {
+	if t := p.StreamOf(n.Name); t != nil {
 		v.set("FROM_IP", t.From.LocalIP)
 		v.set("TO_IP", t.To.LocalIP)
 		v.set("PORT", fmt.Sprint(t.To.UDPPort))
