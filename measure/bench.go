@@ -115,14 +115,14 @@ func (b *bench) set(ctx context.Context, r run) error {
 
 // open has engines send and receive the stream of a plan.
 func (b *bench) open(ctx context.Context, p *plan.Plan) error {
-	stream := streamIdentity(p.Traffic)
+	stream := streamIdentity(p)
 	if b.generator != nil && b.streamID == stream {
 		return nil
 	}
 	if err := b.stopGenerator(); err != nil {
 		return err
 	}
-	generator, err := traffic.Start(ctx, b.lab, *p.Traffic, b.folder)
+	generator, err := traffic.Start(ctx, b.lab, b.folder, p.Streams()...)
 	if err != nil {
 		return err
 	}
@@ -190,12 +190,16 @@ func withoutPrograms(p *plan.Plan) *plan.Plan {
 
 // streamIdentity is equal for streams that the same engines can send on the same open ports: rate,
 // pattern and times may differ.
-func streamIdentity(t *plan.Traffic) string {
-	same := *t
-	same.Stream.RatePPS, same.Stream.RateBits, same.Stream.RateOfMaximum = 0, 0, 0
-	same.Stream.Pattern, same.Stream.Burst, same.Stream.Outliers = "", 0, 0
-	same.Stream.Warmup, same.Stream.Duration, same.Stream.Drain = 0, 0, 0
-	return identity(same)
+func streamIdentity(p *plan.Plan) string {
+	var all []plan.Traffic
+	for _, t := range p.Streams() {
+		same := *t
+		same.Stream.RatePPS, same.Stream.RateBits, same.Stream.RateOfMaximum = 0, 0, 0
+		same.Stream.Pattern, same.Stream.Burst, same.Stream.Outliers = "", 0, 0
+		same.Stream.Warmup, same.Stream.Duration, same.Stream.Drain = 0, 0, 0
+		all = append(all, same)
+	}
+	return identity(all)
 }
 
 // identity returns the same text for equal values.

@@ -102,6 +102,9 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 			return nil, err
 		}
 		e.runs = append(e.runs, r)
+		if p.Duet != nil {
+			continue // its sides are each other's baseline
+		}
 		var alone *spec.Experiment
 		keeps := ofTraffic(r.variables, one.Experiment, runs)
 		if generator := p.Traffic.From.Node; p.OnCluster(generator) {

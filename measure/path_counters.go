@@ -56,7 +56,7 @@ func (b *bench) pathCounters(p *plan.Plan) probe {
 // readPath reads them; a node that has ended, or is on another machine, is left out.
 func (b *bench) readPath(p *plan.Plan) (pathCounters, error) {
 	found := pathCounters{}
-	for _, endpoint := range p.Traffic.Path {
+	for _, endpoint := range p.Endpoints() {
 		name, _, _ := strings.Cut(endpoint, ":")
 		n, running := p.Node(name), b.lab.Running(name)
 		if _, has := found[name]; has || n == nil || n.Apart() || running == nil {
@@ -158,7 +158,7 @@ func interfaceTable(text string) map[string]map[string]uint64 {
 // since is what was counted from one moment to another, in the path's order; what stayed 0 is left out.
 func (c pathCounters) since(before pathCounters, p *plan.Plan) []result.SeenNode {
 	var list []result.SeenNode
-	for _, endpoint := range p.Traffic.Path {
+	for _, endpoint := range p.Endpoints() {
 		name, _, _ := strings.Cut(endpoint, ":")
 		now, is := c[name]
 		was, had := before[name]

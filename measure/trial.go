@@ -64,7 +64,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
-	rec.Details.Maximum, rec.ServicesLog = r.share, said
+	rec.Details.Maximum, rec.ServicesLog, rec.Trial.Duet = r.share, said, duetOf(r.spec.Duet, r.plan.Duet)
 	rec.Details.Notes = append(rec.Details.Notes, addresses...)
 	b.keepRecording(&rec, o.outcome.Recorded, *t)
 	keepTrace(&rec, o)

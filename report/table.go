@@ -56,7 +56,11 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		if len(options.Searches) > 0 {
 			out.WriteString("\n" + s.Paint(terminal.Bold, shownTitle(summary.Trials)+", "+totals.trials()) + "\n\n")
 		}
-		if !onlyScripts(summary.Trials) {
+		duets := duetTrials(summary.Trials)
+		for _, t := range duets {
+			writeDuet(&out, s, t)
+		}
+		if !onlyScripts(summary.Trials) && len(duets) == 0 { // a duet is the only trial of its file
 			_ = trialTable(summary, groups, repeats, options).Write(&out, s) // cannot fail
 		}
 		if repeats > 1 && !options.Repeats {

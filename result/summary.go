@@ -70,6 +70,8 @@ type Trial struct {
 	Interruptions *Interruptions `json:"interruptions,omitempty"`
 	// Streams are the trial's, if it had several.
 	Streams []Stream `json:"streams,omitempty"`
+	// Duet is what the trial decided between two sides; nil where it had none.
+	Duet *Duet `json:"duet,omitempty"`
 	// Scripts are how the nodes' scripts ended, if the trial had any.
 	Scripts []Script `json:"scripts,omitempty"`
 }

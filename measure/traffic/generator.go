@@ -24,10 +24,12 @@ const pairLead = 600 * time.Millisecond
 // pairLeadMax is the longest lead to try if an engine was not ready in time.
 const pairLeadMax = 8 * pairLead
 
-// Generator is the engines of one stream, with their ports open.
+// Generator is the engines of a trial's streams, with their ports open.
 type Generator struct {
-	lab     *lab.Lab
+	lab *lab.Lab
+	// traffic is the first of the streams; all are between the same nodes.
 	traffic plan.Traffic
+	streams []stream
 	tx, rx  *process // the same one for a loop
 	notes   []string // the engines' notes on their ports
 	files   recordFiles
@@ -94,10 +96,11 @@ type Outcome struct {
 	Recorded *Recorded
 }
 
-// Start starts the engines of a stream and opens their ports. If every packet is recorded, the disk
-// of folder holds the packets until the next trial.
-func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string) (_ *Generator, err error) {
-	g := &Generator{lab: l, traffic: traffic}
+// Start starts the engines of streams, which are between the same nodes, and opens their ports. If every packet is
+// recorded, the disk of folder holds the packets until the next trial.
+func Start(ctx context.Context, l *lab.Lab, folder string, streams ...*plan.Traffic) (_ *Generator, err error) {
+	g := &Generator{lab: l, traffic: *streams[0], streams: named(streams)}
+	traffic := g.traffic
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Close())
@@ -169,12 +172,17 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 // as the frame size, come from the plan. When ctx ends first, it ends the trial and returns what
 // was measured with Interrupted set.
 func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, progress func(client.Progress)) (Outcome, error) {
-	return g.run(ctx, trialOf(stream, seed), progress)
+	return g.run(ctx, g.trialOf(stream, seed), progress)
 }
 
-func trialOf(stream spec.Traffic, seed uint64) client.Trial {
+// trialOf is a trial in which each stream has the same rate.
+func (g *Generator) trialOf(stream spec.Traffic, seed uint64) client.Trial {
+	var streams []client.Stream
+	for _, s := range g.streams {
+		streams = append(streams, client.Stream{Name: s.name, RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed})
+	}
 	return client.Trial{
-		Streams:  []client.Stream{{RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed}},
+		Streams:  streams,
 		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),
 		Outliers: stream.Outliers,
 	}
@@ -197,18 +205,14 @@ func (g *Generator) Probe(ctx context.Context, stream spec.Traffic) (Outcome, er
 	tracing, begun, files := g.tracing, g.begun, g.files
 	g.tracing, g.begun, g.files = nil, nil, recordFiles{}
 	defer func() { g.tracing, g.begun, g.files = tracing, begun, files }()
-	trial := trialOf(stream, 1)
+	trial := g.trialOf(stream, 1)
 	trial.Probe = true
 	return g.run(ctx, trial, nil)
 }
 
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
 	trial.Role, trial.CPU = "loop", g.lab.Plan().GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
-	rx := rxPort
-	if g.traffic.RoundTrip {
-		rx = txPort
-	}
-	trial.Streams = between(trial.Streams, txPort, rx)
+	trial.Streams = g.between(trial.Streams, true, true)
 	if !g.files.none() {
 		trial.RecordSent, trial.RecordReceived = firstFile, secondFile
 	}
@@ -241,8 +245,8 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	if err != nil {
 		return Outcome{}, err
 	}
-	sink.Role, sink.CPU, sink.Streams = "sink", g.traffic.ToCPU, between(trial.Streams, "", rxPort)
-	generate.Role, generate.CPU, generate.Streams = "generate", g.traffic.FromCPU, between(trial.Streams, txPort, "")
+	sink.Role, sink.CPU, sink.Streams = "sink", g.traffic.ToCPU, g.between(trial.Streams, false, true)
+	generate.Role, generate.CPU, generate.Streams = "generate", g.traffic.FromCPU, g.between(trial.Streams, true, false)
 	if !g.files.none() {
 		generate.RecordSent, sink.RecordReceived = firstFile, firstFile
 	}
@@ -292,11 +296,16 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	return outcome, nil
 }
 
-// between gives streams their ports; an empty one is the other half's.
-func between(streams []client.Stream, tx, rx string) []client.Stream {
+// between gives streams the ports of this half; those of the other half it has not.
+func (g *Generator) between(streams []client.Stream, sends, receives bool) []client.Stream {
 	streams = slices.Clone(streams)
 	for i := range streams {
-		streams[i].Tx, streams[i].Rx = tx, rx
+		if sends {
+			streams[i].Tx = g.streams[i].tx
+		}
+		if receives {
+			streams[i].Rx = g.streams[i].rx
+		}
 	}
 	return streams
 }

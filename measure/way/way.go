@@ -15,7 +15,7 @@ const noMAC = "00:00:00:00:00:00"
 
 // Seen puts what a receiving engine saw into words; seen is nil where it could not look.
 func Seen(p *plan.Plan, seen *client.Seen) *result.SeenPath {
-	s := &result.SeenPath{Declared: declared(p.Traffic.Way), Ways: []result.SeenWay{}}
+	s := &result.SeenPath{Declared: slices.ContainsFunc(p.Streams(), func(t *plan.Traffic) bool { return declared(t.Way) }), Ways: []result.SeenWay{}}
 	if seen == nil {
 		s.Unseen = "the receiving engine could not look at the packets' headers"
 		return s
@@ -26,21 +26,42 @@ func Seen(p *plan.Plan, seen *client.Seen) *result.SeenPath {
 			Packets: w.Packets, SourceMAC: w.SourceMAC, DestinationMAC: w.DestinationMAC, TTL: w.TTL, SourceIP: w.SourceIP, DestinationIP: w.DestinationIP,
 			SourcePort: w.SourcePort, DestinationPort: w.DestinationPort, IPBytes: w.IPBytes,
 		}
-		way.Words = words(p, way)
+		way.Words = words(p, streamOf(p, way), way)
 		s.Ways = append(s.Ways, way)
 	}
 	slices.SortStableFunc(s.Ways, func(a, b result.SeenWay) int { return int(b.Packets) - int(a.Packets) })
-	for i, w := range s.Ways {
-		switch {
-		case i == 0:
-			s.Words = w.Words
-		case i == 1:
-			s.Words += fmt.Sprintf(" (%d of %d packets); otherwise %s", s.Ways[0].Packets, total(s), w.Words)
-		case i == 2:
-			s.Words += fmt.Sprintf(", and %d more ways", len(s.Ways)-2)
+	if p.Duet == nil {
+		s.Words = summary(s.Ways, s.OtherPackets)
+		return s
+	}
+	var sides []string
+	for i, t := range p.Streams() {
+		ways := slices.DeleteFunc(slices.Clone(s.Ways), func(w result.SeenWay) bool { return streamOf(p, w) != t })
+		if text := summary(ways, 0); text != "" {
+			sides = append(sides, "side "+p.Duet.Sides[i].Name+": "+text)
 		}
 	}
+	s.Words = strings.Join(sides, "; ")
 	return s
+}
+
+// summary is what happened to the packets of a stream, the most frequent way first.
+func summary(ways []result.SeenWay, others uint64) string {
+	all := others
+	for _, w := range ways {
+		all += w.Packets
+	}
+	switch len(ways) {
+	case 0:
+		return ""
+	case 1:
+		return ways[0].Words
+	}
+	text := fmt.Sprintf("%s (%d of %d packets); otherwise %s", ways[0].Words, ways[0].Packets, all, ways[1].Words)
+	if len(ways) > 2 {
+		text += fmt.Sprintf(", and %d more ways", len(ways)-2)
+	}
+	return text
 }
 
 func total(s *result.SeenPath) uint64 {
@@ -55,9 +76,18 @@ func declared(w *plan.Way) bool {
 	return w != nil && (len(w.SourceMACs) > 0 || w.NotSourceMAC != "" || w.TTL > 0 || w.TTLBelow > 0 || len(w.SourceIPs) > 0)
 }
 
+// streamOf is the stream that packets of a way belong to: where there are several, by where they were going.
+func streamOf(p *plan.Plan, w result.SeenWay) *plan.Traffic {
+	for _, t := range p.Streams() {
+		if t.To.LocalIP == w.DestinationIP || t.To.LocalMAC == w.DestinationMAC {
+			return t
+		}
+	}
+	return p.Traffic
+}
+
 // words are what happened to packets on their way, by how their headers differ from those that were sent.
-func words(p *plan.Plan, w result.SeenWay) string {
-	t := p.Traffic
+func words(p *plan.Plan, t *plan.Traffic, w result.SeenWay) string {
 	from, at := owner(p, w.SourceMAC), ""
 	if from != "" {
 		at = " by " + strings.SplitN(from, ":", 2)[0]
@@ -143,18 +173,30 @@ func Contradictions(p *plan.Plan, s *result.SeenPath) []string {
 	var reasons []string
 	all := total(s)
 	ways, others := s.Ways, s.OtherPackets
-	if p.Corrupts() && len(ways) > 0 {
-		ways, others = ways[:1], 0 // the rest may have damaged headers
+	if p.Corrupts() {
+		ways, others = mostFrequent(p, ways), 0 // the rest may have damaged headers
 	}
 	for _, w := range ways {
-		if differs := contradicts(p.Traffic.Way, w); len(differs) > 0 {
-			reasons = append(reasons, fmt.Sprintf("%d of %d packets did not come as planned: %s (%s); %s", w.Packets, all, w.Words, strings.Join(differs, ", "), planned(p)+carried(p, s)))
+		t := streamOf(p, w)
+		if differs := contradicts(t.Way, w); len(differs) > 0 {
+			reasons = append(reasons, fmt.Sprintf("%d of %d packets did not come as planned: %s (%s); %s", w.Packets, all, w.Words, strings.Join(differs, ", "), planned(t)+carried(p, s)))
 		}
 	}
 	if others > 0 {
 		reasons = append(reasons, fmt.Sprintf("%d of %d packets came in more ways than nines keeps apart, so it cannot say that they took the planned path", others, all))
 	}
 	return reasons
+}
+
+// mostFrequent is the most frequent way of each stream.
+func mostFrequent(p *plan.Plan, ways []result.SeenWay) []result.SeenWay {
+	seen := map[*plan.Traffic]bool{}
+	return slices.DeleteFunc(slices.Clone(ways), func(w result.SeenWay) bool {
+		t := streamOf(p, w)
+		another := seen[t]
+		seen[t] = true
+		return another
+	})
 }
 
 // contradicts says what of a packet's headers is not as it was to be.
@@ -201,9 +243,9 @@ func carried(p *plan.Plan, s *result.SeenPath) string {
 }
 
 // planned says what the path was to be.
-func planned(p *plan.Plan) string {
+func planned(t *plan.Traffic) string {
 	var steps []string
-	for _, step := range p.Traffic.Way.Steps {
+	for _, step := range t.Way.Steps {
 		if step.Leaves != "" {
 			steps = append(steps, fmt.Sprintf("%s's device must leave them %s: %s", step.Node, step.Leaves, step.Leaves.Descriptor().Seen))
 		} else {
@@ -211,7 +253,7 @@ func planned(p *plan.Plan) string {
 		}
 	}
 	if len(steps) == 0 {
-		return "they were to come straight from " + p.Traffic.From.Node
+		return "they were to come straight from " + t.From.Node
 	}
 	return strings.Join(steps, "; ")
 }

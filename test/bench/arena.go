@@ -116,7 +116,7 @@ func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, er
 	if s.record {
 		t.Stream.Packets = spec.PacketsRecord
 	}
-	generator, err := traffic.Start(ctx, a.lab, t, recordingFolder)
+	generator, err := traffic.Start(ctx, a.lab, recordingFolder, &t)
 	if err != nil {
 		return traffic.Outcome{}, err
 	}

@@ -29,7 +29,7 @@ func (a *arena) highestLossFree(ctx context.Context, ceiling float64) (rate floa
 	s := polled(0, lossFreeDuration.Seconds())
 	t.Stream.Backend, t.Stream.IO, t.Stream.Wait, t.Stream.Burst = s.backend, s.io, s.wait, s.burst
 	t.Stream.Warmup, t.Stream.Duration, t.Stream.Drain = spec.Duration(100*time.Millisecond), spec.Duration(lossFreeDuration), spec.Duration(100*time.Millisecond)
-	generator, err := traffic.Start(ctx, a.lab, t, recordingFolder)
+	generator, err := traffic.Start(ctx, a.lab, recordingFolder, &t)
 	if err != nil {
 		return 0, "", err
 	}

@@ -115,6 +115,45 @@ export interface Stream {
   latency_ns: Percentiles;
 }
 
+export interface DuetSide {
+  name: string;
+  label: string;
+  settings: string;
+}
+
+export interface DuetLeast {
+  share: number;
+  latency_ns: number;
+}
+
+export interface Bounded {
+  value: number;
+  low: number;
+  high: number;
+}
+
+export interface DuetComparison {
+  quantity: string;
+  asked: boolean;
+  a: number | null;
+  b: number | null;
+  difference: Bounded | null;
+  ratio: Bounded | null;
+  decision: string;
+  why?: string;
+  needs_ns?: number;
+}
+
+export interface Duet {
+  sides: DuetSide[];
+  least: DuetLeast;
+  beside: string[];
+  comparisons: DuetComparison[];
+  open?: string;
+  traffic_ns?: number;
+  looks?: number;
+}
+
 export interface Script {
   node: string;
   status: string;
@@ -428,6 +467,7 @@ export interface Trial {
   ends?: Ends;
   interruptions?: Interruptions;
   streams?: Stream[];
+  duet?: Duet;
   scripts?: Script[];
   received_pps: number | null;
   loss_ratio: number | null;

@@ -1,0 +1,57 @@
+package measure
+
+import (
+	"fmt"
+	"strings"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// duetOf is what a trial with two sides says of them; nil without a duet.
+func duetOf(asked *spec.Duet, planned *plan.Duet) *result.Duet {
+	if asked == nil || planned == nil {
+		return nil
+	}
+	d := &result.Duet{
+		Least:       result.DuetLeast{Share: asked.Least.Share, LatencyNs: int64(asked.Least.Latency)},
+		Beside:      beside(planned),
+		Comparisons: []result.DuetComparison{},
+		Open:        "the packets of the two sides were not sent in pairs with a random first side, so what differs may be their order",
+	}
+	for i, label := range labels(asked.Sides) {
+		d.Sides = append(d.Sides, result.DuetSide{Name: asked.Sides[i].Name, Label: label, Settings: planned.Sides[i].Settings})
+	}
+	return d
+}
+
+// beside says how both sides ran on the one host.
+func beside(d *plan.Duet) []string {
+	list := []string{"Both sides ran side by side: they shared the host, its caches and its softirqs"}
+	switch d.Forwarding {
+	case plan.ForwardingAsleep:
+		list = append(list, "Their forwarders shared a CPU and slept until packets came, so each latency includes a wake-up")
+	case plan.ForwardingApart:
+		list = append(list, "Their forwarders had a CPU each")
+	}
+	for _, text := range d.Differs {
+		list = append(list, "Besides, "+text)
+	}
+	return list
+}
+
+// labels are what a reader calls the sides: the value of the only setting, "veth" and "bridge", or else "side a" and "side
+// b".
+func labels(sides [2]spec.Side) [2]string {
+	var texts [2]string
+	for i, s := range sides {
+		if len(s.Settings) == 1 && len(s.Settings[0].Text) <= 24 && !strings.ContainsAny(s.Settings[0].Text, "{[") {
+			texts[i] = s.Settings[0].Text
+		}
+	}
+	if a, b := sides[0].Settings, sides[1].Settings; texts[0] != "" && texts[1] != "" && texts[0] != texts[1] && a[0].Path == b[0].Path {
+		return texts
+	}
+	return [2]string{fmt.Sprint("side ", sides[0].Name), fmt.Sprint("side ", sides[1].Name)}
+}

@@ -1,0 +1,91 @@
+package measure
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// duetNetwork has both sides in one lab, on a host of two CPUs as on any:
+//
+//	          ┌─ tx@a ──in@a── dut@a ──out@a── rx@a ─┐
+//	gen ──────┤                                      ├────── gen
+//	          └─ tx@b ──in@b── dut@b ──out@b── rx@b ─┘
+const duetNetwork = `
+topology:
+  nodes:
+    gen: {}
+    dut: {app: {kind: forward}}
+  links:
+    - {name: in, endpoints: ["gen:tx", "dut:in"]}
+    - {name: out, endpoints: ["dut:out", "gen:rx"]}
+traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 500, warmup: 50ms, drain: 3s, outliers: 10}
+duet: {a: {links.*.kind: veth}, b: {links.*.kind: bridge, nodes.dut.app.io: mmsg}, for: 400ms}
+`
+
+// TestADuetIsMeasured: packets of both sides come by their own paths, and the result says what stood side by side.
+func TestADuetIsMeasured(t *testing.T) {
+	labtest.Experiment(t)
+	experiment, writer := prepare(t, "duet", duetNetwork)
+	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
+		t.Fatal(err)
+	}
+	trials := writer.Summary().Trials
+	if len(trials) != 1 {
+		t.Fatalf("%d trials, want one without a baseline", len(trials))
+	}
+	trial := trials[0]
+	if len(trial.Streams) != 2 || trial.Streams[0].Name != "a" || trial.Streams[1].Name != "b" {
+		t.Fatalf("streams %+v", trial.Streams)
+	}
+	for _, s := range trial.Streams {
+		if s.TxPackets == 0 || s.RxPackets == 0 || s.Latency.P50 == nil {
+			t.Errorf("side %s: %+v", s.Name, s)
+		}
+	}
+	d := trial.Duet
+	if d == nil || len(d.Sides) != 2 || d.Sides[1].Settings != "links.*.kind=bridge, nodes.dut.app.io=mmsg" || len(d.Beside) == 0 {
+		t.Fatalf("%+v", d)
+	}
+	if slices.ContainsFunc(d.Comparisons, func(c result.DuetComparison) bool { return c.Decision != result.Undecided }) && d.Open != "" {
+		t.Error("something was decided that could not be")
+	}
+	for _, way := range trial.SeenPath.Ways {
+		if way.Words != "relayed by dut@a" && way.Words != "relayed by dut@b" {
+			t.Errorf("the path %q", way.Words)
+		}
+	}
+}
+
+func TestLabels(t *testing.T) {
+	of := func(path, text string) spec.Side {
+		return spec.Side{Settings: []spec.Variable{{Path: path, Text: text}}}
+	}
+	for _, c := range []struct {
+		sides [2]spec.Side
+		want  [2]string
+	}{
+		{[2]spec.Side{of("links.*.kind", "veth"), of("links.*.kind", "xdp")}, [2]string{"veth", "xdp"}},
+		{[2]spec.Side{of("links.*.kind", "veth"), of("links.in.kind", "xdp")}, [2]string{"side a", "side b"}},
+		{[2]spec.Side{of("links.*.kind", "veth"), of("links.*.kind", "veth")}, [2]string{"side a", "side b"}},
+		{[2]spec.Side{{}, of("nodes.dut.runtime", "lxc")}, [2]string{"side a", "side b"}},
+		{[2]spec.Side{of("nodes.dut.app", `{"kind":"route"}`), of("nodes.dut.app", `{"kind":"forward"}`)}, [2]string{"side a", "side b"}},
+	} {
+		c.sides[0].Name, c.sides[1].Name = "a", "b"
+		if got := labels(c.sides); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.sides, got, c.want)
+		}
+	}
+}
+
+func TestBesideSaysHowBothRan(t *testing.T) {
+	asleep := beside(&plan.Duet{Forwarding: plan.ForwardingAsleep, Differs: []string{"side b has a switch"}})
+	if len(asleep) != 3 || asleep[2] != "Besides, side b has a switch" {
+		t.Errorf("%q", asleep)
+	}
+}
