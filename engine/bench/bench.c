@@ -7,6 +7,7 @@
  *        nines-engine-bench switch
  *        nines-engine-bench recording FOLDER [CPU [SECONDS [ROUNDS]]]
  *        nines-engine-bench notices [CPU [SECONDS [ROUNDS]]]
+ *        nines-engine-bench arrivals [CPU [SECONDS [ROUNDS]]]
  */
 #include "bench/bench.h"
 #include "packet/frame.h"
@@ -99,6 +100,10 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "notices") == 0) {
 		clock_init();
 		return bench_notices(argc - 2, argv + 2, &figures) ? 1 : print(figures);
+	}
+	if (argc > 1 && strcmp(argv[1], "arrivals") == 0) {
+		clock_init();
+		return bench_arrivals(argc - 2, argv + 2, &figures) ? 1 : print(figures);
 	}
 	int cpu = argc > 1 ? atoi(argv[1]) : -1;
 	double seconds = argc > 2 ? atof(argv[2]) : 2;

@@ -23,7 +23,8 @@ struct bench_loop_options {
 	int cpu; /* -1: any */
 	uint64_t duration_ns;
 	const char *sent, *received; /* files for a record of every packet */
-	uint32_t ordinary, notices; /* as in trial_config */
+	const char *arrivals; /* as in trial_config */
+	uint32_t ordinary, notices; /* likewise */
 };
 
 /* Stamps, sends, receives, checks and records as fast as one core can. The trial has ended
@@ -31,6 +32,9 @@ struct bench_loop_options {
 int bench_loop(const struct bench_loop_options *options, struct trial **out);
 void bench_loop_free(struct trial *t);
 double bench_loop_pps(const struct trial *t);
+
+/* Nanoseconds a packet in the fastest block of time: that which others took least of. */
+double bench_loop_least_ns(const struct trial *t);
 
 /* The loop without and with a recording of every packet, alternately. `argv` has a folder on the
  * disk to record to, and optionally the CPU, seconds per turn, and rounds. -errno, with a message
@@ -40,5 +44,9 @@ int bench_recording(int argc, char **argv, json_t **out);
 /* The loop without and with announcements of slow and of ordinary packets, alternately. `argv`
  * optionally has the CPU, seconds per turn, and rounds. -errno, with a message on stderr. */
 int bench_notices(int argc, char **argv, json_t **out);
+
+/* The loop without and with the arrivals of every packet in memory, alternately. Arguments as those of
+ * bench_notices. -errno, with a message on stderr. */
+int bench_arrivals(int argc, char **argv, json_t **out);
 
 #endif

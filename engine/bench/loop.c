@@ -45,6 +45,8 @@ int bench_loop(const struct bench_loop_options *options, struct trial **out)
 	if (options->received)
 		snprintf(config.record_received, sizeof config.record_received, "%s",
 			 options->received);
+	if (options->arrivals)
+		snprintf(config.arrivals, sizeof config.arrivals, "%s", options->arrivals);
 	err = trial_new(&config, out, error, sizeof error);
 	if (!err)
 		err = trial_start(*out, error, sizeof error);
@@ -74,4 +76,15 @@ double bench_loop_pps(const struct trial *t)
 	/* Leaves out the time that others on the machine took from the core. */
 	double had = (double)t->config.duration_ns - (double)t->runs.delay_ns;
 	return (double)t->receiver.unique * 1e9 / had;
+}
+
+double bench_loop_least_ns(const struct trial *t)
+{
+	const struct blocks *b = &t->receiver.blocks;
+	uint64_t most = 1;
+	/* The last one has the drain, too. */
+	for (uint32_t i = 0; i + 1 < b->count; i++)
+		if (b->list[i].count > most)
+			most = b->list[i].count;
+	return (double)clock_ticks_to_ns(&t->scale, b->length_ticks) / (double)most;
 }

@@ -154,6 +154,8 @@ type Trial struct {
 	// "fd:3" for one that the engine was started with. They take a single stream.
 	RecordSent     string `json:"record_sent,omitempty"`
 	RecordReceived string `json:"record_received,omitempty"`
+	// Arrivals is the file of Arrivals, named in the same way; empty: none.
+	Arrivals string `json:"arrivals,omitempty"`
 }
 
 // Stream is one stream of a trial: what is sent by the port Tx, by a schedule, and received by the port Rx.
@@ -327,6 +329,8 @@ type TrialResult struct {
 	Notes         []string      `json:"notes"`
 	// Recordings are the requested ones.
 	Recordings []Recording `json:"recordings"`
+	// Arrivals are the counts of those; nil if none are kept.
+	Arrivals *ArrivalCounts `json:"arrivals"`
 }
 
 // Seen is what the headers of received packets tell of their way. Others are packets beyond the 16 ways that there is

@@ -295,6 +295,7 @@ const struct field trial_fields[] = {
 	 .given = AT(trial.foreign)},
 	TEXT("record_sent", trial.record_sent, 0, TRIAL_FILE_MAX),
 	TEXT("record_received", trial.record_received, 0, TRIAL_FILE_MAX),
+	TEXT("arrivals", trial.arrivals, 0, TRIAL_FILE_MAX),
 	{0},
 };
 

@@ -304,6 +304,14 @@ json_t *reply_started(const struct trial *t)
 	return o;
 }
 
+static json_t *arrivals(const struct arrivals_header *h)
+{
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "rows", (json_int_t)h->written, "one_in",
+			 (json_int_t)h->one_in, "missed", (json_int_t)h->missed, "saturated",
+			 (json_int_t)h->saturated, "lost", (json_int_t)h->lost, "lost_missed",
+			 (json_int_t)h->lost_missed);
+}
+
 json_t *reply_trial(const struct trial *t)
 {
 	json_t *o = json_pack(
@@ -343,6 +351,8 @@ json_t *reply_trial(const struct trial *t)
 	json_object_set_new(o, "tsc", tsc(t));
 	if (t->config.record_sent[0] || t->config.record_received[0])
 		json_object_set_new(o, "recordings", recordings(t));
+	if (t->arrived.one_in)
+		json_object_set_new(o, "arrivals", arrivals(&t->arrived));
 	for (unsigned i = 0; i < t->note_count; i++)
 		json_array_append_new(notes, json_string(t->notes[i]));
 	json_object_set_new(o, "notes", notes);

@@ -1,7 +1,7 @@
 /*
  * The receiving half of a trial.
  *
- *   rx_burst -> stamp -> check -> which stream? -> seen? -> histograms, worst, sample, record
+ *   rx_burst -> stamp -> check -> which stream? -> seen? -> histograms, arrivals, worst, sample, record
  *            -> rx_release
  *
  * All of this runs on the measuring thread. The packets of a burst share a stamp: the time when the
@@ -37,6 +37,11 @@ static inline enum frame_verdict parse(const struct port *port, const struct pac
 		return FRAME_GOOD;
 	return second_stamp(port, p, out) ? FRAME_GOOD : FRAME_DAMAGED;
 }
+
+enum { ARRIVALS_SIDE_SHIFT = 30 };
+_Static_assert((uint32_t)PAYLOAD_SIDE_B << ARRIVALS_SIDE_SHIFT == ARRIVALS_SIDE_B,
+	       "a row's mark is the payload's flag");
+_Static_assert((unsigned)PORT_BURST <= (unsigned)ARRIVALS_BURST, "a burst has room");
 
 /* Counts a packet that no engine sent. Kernel ports filter such packets out
  * before, by a program of their own. */
@@ -121,6 +126,9 @@ unsigned receiver_step(struct trial *t, struct inlet *inlet, uint64_t begun)
 	/* What the counter that made the stamps shows now. */
 	uint64_t their_now = __builtin_expect(t->config.foreign, 0) ? their_ticks(t, now) : now;
 	blocks_look(&r->blocks, now);
+	/* Of the burst's packets: their rows in the memory of the arrivals, and their ids. */
+	uint64_t *rows = r->arrivals && count ? arrivals_begin_burst(r->arrivals, now) : NULL;
+	uint32_t ids[PORT_BURST];
 	for (unsigned i = 0; i < count; i++) {
 		struct payload payload;
 		struct stream *m = NULL;
@@ -153,6 +161,12 @@ unsigned receiver_step(struct trial *t, struct inlet *inlet, uint64_t begun)
 		uint64_t from_tx = clock_ticks_to_ns(&t->scale, ticks);
 		uint64_t latency = from_tx + payload.send_lag_ns;
 		histogram_record(r->blocks.now, latency);
+		if (rows) {
+			rows[unique] =
+				arrivals_row(latency, (uint32_t)(payload.flags & PAYLOAD_SIDE_B)
+							      << ARRIVALS_SIDE_SHIFT);
+			ids[unique] = payload.id;
+		}
 		if (__builtin_expect(m->latency != NULL, 0))
 			histogram_record(m->latency, latency);
 		histogram_record(&r->from_tx, from_tx);
@@ -177,6 +191,8 @@ unsigned receiver_step(struct trial *t, struct inlet *inlet, uint64_t begun)
 	if (count) {
 		r->unique += unique;
 		rate_count(&r->received, now, unique);
+		if (r->arrivals)
+			arrivals_end_burst(r->arrivals, ids, unique);
 		inlet->port->ops->rx_release(inlet->port, burst, count);
 	}
 	return count;

@@ -220,6 +220,9 @@ static void set_times(struct trial *t)
 	t->receiver.begin_ticks = t->start_ticks - clock_ns_to_ticks(&t->scale, slack);
 	if (t->inlet_count > 0)
 		blocks_begin(&t->receiver.blocks, t->measured_ticks, t->measured_end_ticks);
+	if (t->receiver.arrivals)
+		arrivals_begin(t->receiver.arrivals, t->receiver.begin_ticks, t->measured_ticks,
+			       &t->scale);
 	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
 	interruptions_begin(t->interruptions, &t->gaps);
 }
@@ -253,6 +256,43 @@ static int open_recorders(struct trial *t, char *error, size_t size)
 		err = open_recorder(t, t->config.record_received, 2 * ids, &t->receiver.recorder,
 				    error, size);
 	return err;
+}
+
+/* Called before the clock is calibrated, as for recorders. */
+static int open_arrivals(struct trial *t, char *error, size_t size)
+{
+	const struct trial_config *c = &t->config;
+	struct arrivals_config config = {
+		.file = c->arrivals,
+		.duration_ns = c->warmup_ns + c->duration_ns + c->drain_ns,
+	};
+	if (!c->arrivals[0] || t->inlet_count == 0)
+		return 0;
+	for (unsigned i = 0; i < t->stream_count; i++) {
+		uint64_t ids = stream_ids(&t->streams[i].config, c->duration_ns);
+		config.expected += ids;
+		if (ids == 0) { /* unknown, and so is the sum */
+			config.expected = 0;
+			break;
+		}
+	}
+	int err = arrivals_open(&t->receiver.arrivals, &config);
+	if (err)
+		snprintf(error, size, "cannot keep the arrivals in %.200s%s", c->arrivals,
+			 err == -EMEDIUMTYPE ? ", which is not in memory (memfd_create, tmpfs)"
+					     : "");
+	return err;
+}
+
+static void close_arrivals(struct trial *t)
+{
+	struct arrivals *a = t->receiver.arrivals;
+	if (!a)
+		return;
+	if (atomic_load(&t->ended))
+		trial_list_lost(t);
+	arrivals_close(a, t->scale_end.ns_per_tick, &t->arrived);
+	t->receiver.arrivals = NULL;
 }
 
 static void close_recorder(struct trial *t, struct recorder **r, enum recorder_kind kind,
@@ -307,6 +347,9 @@ int trial_start(struct trial *t, char *error, size_t size)
 	if (err)
 		return err;
 	err = open_recorders(t, error, size);
+	if (err)
+		return err;
+	err = open_arrivals(t, error, size);
 	if (err)
 		return err;
 	err = start_ports(t, error, size);
@@ -366,6 +409,7 @@ void trial_join(struct trial *t)
 		sender_offer_rest(t);
 	}
 	close_recorders(t);
+	close_arrivals(t);
 	for (unsigned i = 0; i < t->port_count; i++)
 		end_port(t, &t->ports[i]);
 	if (t->inlet_count > 0)
@@ -383,6 +427,7 @@ void trial_free(struct trial *t)
 		pthread_join(t->thread, NULL);
 	}
 	close_recorders(t);
+	close_arrivals(t);
 	streams_free(t);
 	blocks_free(&t->receiver.blocks);
 	worst_free(&t->receiver.worst);

@@ -22,6 +22,7 @@
 #include "port/port.h"
 #include "role/schedule.h"
 #include "role/thread.h"
+#include "stats/arrivals.h"
 #include "stats/blocks.h"
 #include "stats/gaps.h"
 #include "stats/histogram.h"
@@ -67,6 +68,7 @@ struct trial_config {
 	uint32_t notices; /* room for this many announcements; 0: none */
 	/* Files for a record of each packet of a single stream, as in recorder_config; empty: none. */
 	char record_sent[TRIAL_FILE_MAX], record_received[TRIAL_FILE_MAX];
+	char arrivals[TRIAL_FILE_MAX]; /* a file in memory, as in arrivals_config; empty: none */
 };
 
 /* One of the trial's ports. */
@@ -149,6 +151,7 @@ struct receiver {
 	struct histogram from_tx, send_lag;
 	struct rate_counter received;
 	struct recorder *recorder; /* NULL: none */
+	struct arrivals *arrivals; /* NULL: none */
 };
 
 struct trial {
@@ -181,6 +184,7 @@ struct trial {
 	char scheduling[32]; /* of the measuring thread */
 	/* Of the requested recordings; set when they have ended. */
 	struct recorder_outcome recorded_sent, recorded_received;
+	struct arrivals_header arrived; /* of the arrivals, when they have ended */
 	char notes[TRIAL_NOTES_MAX][160];
 	unsigned note_count;
 
@@ -208,6 +212,9 @@ int streams_init(struct trial *t);
 void streams_free(struct trial *t);
 /* How many ids a stream needs at most; 0: unknown. */
 uint64_t stream_ids(const struct stream_config *c, uint64_t duration_ns);
+
+/* Adds the packets that did not arrive to the arrivals, when the trial has ended; see lost.c. */
+void trial_list_lost(struct trial *t);
 
 /* The measuring thread's body; see loop.c. */
 void *trial_loop(void *trial);

@@ -1,13 +1,13 @@
 /* The ring and the writer of the recorder; see recorder.h. */
 #include "stats/recorder.h"
 
+#include "stats/file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,29 +88,6 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* Opens a path, or uses a file that the engine's parent opened ("fd:3"): to record into a folder
- * that a container cannot see, or into a file without a name. */
-static int open_file(const char *file, int *out)
-{
-	struct stat status;
-	if (strncmp(file, "fd:", 3) != 0) {
-		*out = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		return *out < 0 ? -errno : 0;
-	}
-	char *end;
-	long fd = strtol(file + 3, &end, 10);
-	if (end == file + 3 || *end || fd < 0 || fd > INT32_MAX)
-		return -EINVAL;
-	if (fstat((int)fd, &status) < 0)
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -EINVAL;
-	if (ftruncate((int)fd, 0) < 0)
-		return -errno;
-	*out = fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
-	return *out < 0 ? -errno : 0;
-}
-
 static uint32_t ring_chunks(uint64_t expected)
 {
 	uint64_t chunks = expected ? expected / RECORDER_CHUNK + 1 : RECORDER_CHUNKS_MAX;
@@ -142,7 +119,7 @@ int recorder_open(struct recorder **out, const struct recorder_config *config)
 	memset(r->chunks, 0, ring_bytes(r));
 	r->next = r->chunks;
 	r->end = r->chunks + RECORDER_CHUNK;
-	err = open_file(config->file, &r->fd);
+	err = file_open(config->file, false, &r->fd);
 	if (err)
 		goto free_chunks;
 	/* Finds a full disk or a wrong path before anything is measured. */

@@ -62,6 +62,11 @@ bool seen_missing(const struct seen *s, struct seen_missing *out)
 	return true;
 }
 
+bool seen_has(const struct seen *s, uint64_t id)
+{
+	return s->words[(id >> 6) & s->word_mask] >> (id & 63) & 1;
+}
+
 void seen_slide(struct seen *s, uint64_t word)
 {
 	if (word - s->last_word > s->word_mask)

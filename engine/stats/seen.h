@@ -40,6 +40,9 @@ struct seen_missing {
 /* False where the window has forgotten the first ids. */
 bool seen_missing(const struct seen *s, struct seen_missing *out);
 
+/* Whether a packet came, where the window has forgotten none (seen_missing). */
+bool seen_has(const struct seen *s, uint64_t id);
+
 /* Moves the window so that it ends with `word`. */
 void seen_slide(struct seen *s, uint64_t word);
 
