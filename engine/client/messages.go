@@ -141,6 +141,8 @@ type Trial struct {
 	DrainNs    int64    `json:"drain_ns"`
 	StartNs    int64    `json:"start_ns,omitempty"`
 	Outliers   int      `json:"outliers"`
+	// Duet has the two streams share a schedule; nil for independent ones.
+	Duet *Duet `json:"duet,omitempty"`
 	// Sender is the counter of a sender on another machine, in the CLOCK_MONOTONIC of the sink's; nil on
 	// one machine.
 	Sender *Scale `json:"sender,omitempty"`
@@ -156,6 +158,13 @@ type Trial struct {
 	RecordReceived string `json:"record_received,omitempty"`
 	// Arrivals is the file of Arrivals, named in the same way; empty: none.
 	Arrivals string `json:"arrivals,omitempty"`
+}
+
+// Duet makes the streams of a trial the sides A and B of a duet. They have the same rate, pattern, burst and seed, and
+// share a schedule of twice that rate. Its bursts are pairs, of which each stream has one; Seed draws for each pair which
+// is first. So packet n of A and packet n of B are of one pair. The packets of B have a mark (Arrival.SideB).
+type Duet struct {
+	Seed uint64 `json:"seed"`
 }
 
 // Stream is one stream of a trial: what is sent by the port Tx, by a schedule, and received by the port Rx.

@@ -192,9 +192,35 @@ static int take_streams(const json_t *streams, struct command *c, char *error, s
 	return check_names(c, error, size);
 }
 
+/* Couples the schedules of a duet's streams. */
+static int take_duet(struct command *c, char *error, size_t size)
+{
+	struct schedule_config *a = &c->streams[0].config.schedule,
+			       *b = &c->streams[1].config.schedule;
+	if (c->stream_count != 2) {
+		snprintf(error, size, "\"duet\" takes two \"streams\", side A and side B");
+		return -EINVAL;
+	}
+	if (a->rate_upps == 0 || a->rate_upps != b->rate_upps || a->pattern != b->pattern ||
+	    a->burst != b->burst || a->seed != b->seed) {
+		snprintf(error, size,
+			 "\"duet\": its streams share a schedule, so they need the same "
+			 "\"rate_pps\", \"pattern\", \"burst\" and \"seed\", and a rate");
+		return -EINVAL;
+	}
+	a->side = SCHEDULE_SIDE_A;
+	b->side = SCHEDULE_SIDE_B;
+	a->side_seed = b->side_seed = c->duet.seed;
+	return 0;
+}
+
 static int check_trial(const json_t *object, struct command *c, char *error, size_t size)
 {
 	int err = take_streams(json_object_get(object, "streams"), c, error, size);
+	if (err)
+		return err;
+	if (c->duet.given)
+		err = take_duet(c, error, size);
 	if (err)
 		return err;
 	if (c->stream_count > 1 && (c->trial.record_sent[0] || c->trial.record_received[0])) {

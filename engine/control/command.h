@@ -46,6 +46,12 @@ struct command_stream {
 	struct stream_config config;
 };
 
+/* Of a trial whose two streams share a schedule. */
+struct command_duet {
+	bool given;
+	uint64_t seed;
+};
+
 struct command {
 	enum command_kind kind;
 	char name[16]; /* "?" until it is known */
@@ -58,6 +64,7 @@ struct command {
 	enum command_trial_role trial_role;
 	struct command_stream streams[TRIAL_STREAMS_MAX];
 	unsigned stream_count;
+	struct command_duet duet;
 	struct trial_config trial; /* without its streams */
 	uint64_t tx_packets; /* end */
 	struct eal_config dpdk;

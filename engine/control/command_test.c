@@ -126,6 +126,23 @@ static void test_a_sink_takes_the_clock_of_its_sender(void **state)
 	assert_int_equal(c.kind, COMMAND_CLOCK);
 }
 
+static void test_the_streams_of_a_duet_share_a_schedule(void **state)
+{
+	(void)state;
+	struct command c;
+	char error[COMMAND_ERROR_BYTES] = "";
+	int err = parse(ROLE("loop", "{" ENDS ",\"rate_pps\":5},{" ENDS ",\"rate_pps\":5}")
+			",\"duet\":{\"seed\":8},\"arrivals\":\"fd:3\"}",
+			&c, error);
+	assert_string_equal(error, "");
+	assert_int_equal(err, 0);
+	assert_int_equal(c.streams[0].config.schedule.side, SCHEDULE_SIDE_A);
+	assert_int_equal(c.streams[1].config.schedule.side, SCHEDULE_SIDE_B);
+	assert_int_equal(c.streams[0].config.schedule.side_seed, 8);
+	assert_int_equal(c.streams[1].config.schedule.side_seed, 8);
+	assert_string_equal(c.trial.arrivals, "fd:3");
+}
+
 static void test_attach_takes_an_impairment(void **state)
 {
 	struct command c;
@@ -178,6 +195,11 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{TRIAL "\"sender\":{\"ticks\":1,\"ns\":2}}", "trial", "\"ns_per_tick\" is missing"},
 		{TRIAL "\"sender\":{\"ticks\":1,\"ns\":2,\"ns_per_tick\":0}}", "trial",
 		 "ns_per_tick"},
+		{TRIAL "\"duet\":{}}", "trial", "\"duet\" takes two"},
+		{ROLE("loop", "{" ENDS "},{" ENDS "}") ",\"duet\":{}}", "trial", "a rate"},
+		{ROLE("loop", "{" ENDS ",\"rate_pps\":5},{" ENDS ",\"rate_pps\":6}")
+		 ",\"duet\":{}}",
+		 "trial", "share a schedule"},
 		{"{\"cmd\":\"hello\",\"x\":1}", "hello", "unknown key \"x\""},
 		{"{\"cmd\":\"open\"}", "open", "\"port\" is missing"},
 		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\"}", "open",
@@ -298,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_open_defaults),
 		cmocka_unit_test(test_trial_takes_all_keys),
 		cmocka_unit_test(test_a_sink_takes_the_clock_of_its_sender),
+		cmocka_unit_test(test_the_streams_of_a_duet_share_a_schedule),
 		cmocka_unit_test(test_attach_takes_an_impairment),
 		cmocka_unit_test(test_bad_input_is_refused_with_a_reason),
 	};

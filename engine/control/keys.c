@@ -275,10 +275,24 @@ const struct field stream_fields[] = {
 	{0},
 };
 
+static const struct field duet_fields[] = {
+	{.key = "seed",
+	 .type = FIELD_UINT,
+	 .offset = offsetof(struct command_duet, seed),
+	 .max = INT64_MAX,
+	 .width = 8},
+	{0},
+};
+
 const struct field trial_fields[] = {
 	CMD,
 	CHOICE("role", trial_role, trial_roles, REQUIRED),
 	OTHER("streams", REQUIRED),
+	{.key = "duet",
+	 .type = FIELD_OBJECT,
+	 .offset = AT(duet),
+	 .fields = duet_fields,
+	 .given = AT(duet.given)},
 	INT("cpu", trial.cpu, -1, CPU_MAX),
 	UINT("warmup_ns", trial.warmup_ns, 0, DURATION_MAX_NS),
 	UINT("duration_ns", trial.duration_ns, 1, DURATION_MAX_NS, REQUIRED),

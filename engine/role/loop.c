@@ -6,6 +6,7 @@
  * round trip until some time before it), so it measures the latency of a receiver that must be
  * woken. All memory that the loop touches was allocated and faulted in before.
  */
+#include "role/order.h"
 #include "role/sleeper.h"
 #include "role/thread.h"
 #include "role/trial.h"
@@ -38,6 +39,7 @@ struct turn {
 	bool round_trip; /* by a single port */
 	struct sleeper sleeper;
 	struct waits waits;
+	struct order order; /* of the inlets of a duet */
 	uint64_t linger_ticks;
 	uint64_t active_ticks; /* of the last packet */
 	bool drain_set;
@@ -199,12 +201,21 @@ static struct turn first_turn(struct trial *t)
 	for (unsigned i = 0; i < t->inlet_count; i++)
 		turn.rx_ports[i] = t->inlets[i].port;
 	turn.wait = thread_wait(ports, t->port_count);
+	if (t->streams[0].config.schedule.side != SCHEDULE_ALONE && t->inlet_count == 2)
+		turn.order = order_of(2, t->start_ticks);
 	return turn;
 }
 
 /* Looks once at each port; the first look begins now. */
-static unsigned receive(struct trial *t, uint64_t now)
+static unsigned receive(struct turn *turn, uint64_t now)
 {
+	struct trial *t = turn->t;
+	if (turn->order.count > 1) {
+		order_draw(&turn->order);
+		unsigned received = receiver_step(t, &t->inlets[turn->order.places[0]], now);
+		return received +
+		       receiver_step(t, &t->inlets[turn->order.places[1]], clock_ticks());
+	}
 	unsigned received = receiver_step(t, &t->inlets[0], now);
 	for (unsigned i = 1; i < t->inlet_count; i++)
 		received += receiver_step(t, &t->inlets[i], clock_ticks());
@@ -238,14 +249,14 @@ void *trial_loop(void *arg)
 		/* What woke the thread has arrived: it is received before the next packet is sent,
 		 * which takes microseconds. */
 		if (turn.woken && t->outlet_count > 0 && t->inlet_count > 0) {
-			received += receive(t, now);
+			received += receive(&turn, now);
 			now = clock_ticks();
 		}
 		turn.woken = false;
 		if (t->outlet_count > 0 && !t->sender.done)
 			sent = sender_step(t, now);
 		if (t->inlet_count > 0)
-			received += receive(t, sent ? clock_ticks() : now);
+			received += receive(&turn, sent ? clock_ticks() : now);
 		now = clock_ticks();
 		gaps_turn(&t->gaps, now, received, sent);
 		if (received || sent) {

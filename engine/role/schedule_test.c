@@ -96,6 +96,69 @@ static void test_seeds_differ_and_repeat(void **state)
 	assert_int_not_equal(a.due_ns, c.due_ns);
 }
 
+/* Both sides of a duet together are one schedule of twice the rate, of whose pairs of bursts each side has
+ * one, first or second with the same chance. The seeds are fixed. */
+static void check_duet(enum schedule_pattern pattern, uint32_t burst)
+{
+	enum { PAIRS = 20000 };
+	struct schedule_config config = {.rate_upps = UINT64_C(7777777777),
+					 .burst = burst,
+					 .pattern = pattern,
+					 .seed = 5,
+					 .side_seed = 6};
+	struct schedule both, side[2];
+	uint64_t last = 0, runs = 0, before = 2, a_first = 0;
+	config.side = SCHEDULE_SIDE_A;
+	schedule_init(&side[0], &config);
+	config.side = SCHEDULE_SIDE_B;
+	schedule_init(&side[1], &config);
+	config.side = SCHEDULE_ALONE;
+	config.rate_upps *= 2;
+	schedule_init(&both, &config);
+	for (int pair = 0; pair < PAIRS; pair++) {
+		unsigned first = side[1].due_ns < side[0].due_ns;
+		a_first += first == 0;
+		runs += first != before;
+		before = first;
+		for (uint32_t k = 0; k < 2 * burst; k++) {
+			struct schedule *own = &side[k < burst ? first : !first];
+			assert_int_equal(own->due_ns, both.due_ns);
+			assert_true(own->due_ns >= last);
+			last = own->due_ns;
+			schedule_advance(own);
+			schedule_advance(&both);
+		}
+	}
+	/* 5 standard deviations of fair coins. */
+	assert_in_range(a_first, PAIRS / 2 - 354, PAIRS / 2 + 354);
+	assert_in_range(runs, PAIRS / 2 - 354, PAIRS / 2 + 354);
+}
+
+static void test_a_duet_shares_a_schedule(void **state)
+{
+	(void)state;
+	check_duet(SCHEDULE_CONSTANT, 1);
+	check_duet(SCHEDULE_CONSTANT, 8);
+	check_duet(SCHEDULE_POISSON, 1);
+	check_duet(SCHEDULE_POISSON, 3);
+}
+
+static void test_the_sides_are_counted_exactly(void **state)
+{
+	(void)state;
+	for (uint64_t duration = 1; duration < 40; duration++) {
+		struct schedule_config config = {.rate_upps = UINT64_C(500000000000000),
+						 .burst = 1};
+		uint64_t sum = 0;
+		for (config.side = SCHEDULE_SIDE_A; config.side <= SCHEDULE_SIDE_B; config.side++) {
+			uint64_t n = schedule_count(&config, duration);
+			assert_in_range(n, duration / 2, duration / 2 + 1);
+			sum += n;
+		}
+		assert_int_equal(sum, duration); /* a packet each ns, of either side */
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +166,8 @@ int main(void)
 		cmocka_unit_test(test_expected_counts_what_is_due),
 		cmocka_unit_test(test_poisson_is_exponential),
 		cmocka_unit_test(test_seeds_differ_and_repeat),
+		cmocka_unit_test(test_a_duet_shares_a_schedule),
+		cmocka_unit_test(test_the_sides_are_counted_exactly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

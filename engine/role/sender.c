@@ -26,27 +26,40 @@ static bool asap(const struct stream *m)
 	return m->schedule.config.rate_upps == 0;
 }
 
-static void begin_phase(struct trial *t, struct stream *m, bool measured)
-{
-	struct schedule_config config = m->config.schedule;
-	if (!measured)
-		config.seed = ~config.seed;
-	schedule_init(&m->schedule, &config);
-	m->measured = measured;
-	m->phase_ticks = measured ? t->measured_ticks : t->start_ticks;
-	m->phase_ns = measured ? t->config.duration_ns : t->config.warmup_ns;
-	m->due_ticks = m->phase_ticks;
-	/* A packet's flow follows from its id. */
-	m->id = 0;
-	m->flow = 0;
-}
-
 static void finish(struct trial *t, struct stream *m)
 {
 	if (m->due_ticks == UINT64_MAX)
 		return;
 	m->due_ticks = UINT64_MAX;
 	t->sender.active--;
+}
+
+/* When the packet at which the schedule stands is due. */
+static inline uint64_t due_ticks(const struct trial *t, const struct stream *m)
+{
+	return m->phase_ticks + clock_ns_to_ticks(&t->scale, m->schedule.due_ns);
+}
+
+static void begin_phase(struct trial *t, struct stream *m, bool measured)
+{
+	struct schedule_config config = m->config.schedule;
+	if (!measured) {
+		config.seed = ~config.seed;
+		config.side_seed = ~config.side_seed;
+	}
+	schedule_init(&m->schedule, &config);
+	m->measured = measured;
+	m->phase_ticks = measured ? t->measured_ticks : t->start_ticks;
+	m->phase_ns = measured ? t->config.duration_ns : t->config.warmup_ns;
+	/* A packet's flow follows from its id. */
+	m->id = 0;
+	m->flow = 0;
+	if (m->schedule.due_ns < m->phase_ns)
+		m->due_ticks = due_ticks(t, m);
+	else if (measured)
+		finish(t, m);
+	else
+		begin_phase(t, m, true);
 }
 
 /* Moves the stream at `at` to its place in the heap, after its next packet has become due later. */
@@ -90,9 +103,11 @@ void sender_begin(struct trial *t)
 	s->stop_ticks = t->measured_end_ticks + clock_ns_to_ticks(&t->scale, grace);
 	s->active = t->stream_count;
 	for (unsigned i = 0; i < t->stream_count; i++) {
-		s->order[i] = &t->streams[i]; /* all are due at once: a heap */
+		s->order[i] = &t->streams[i];
 		begin_phase(t, &t->streams[i], t->config.warmup_ns == 0);
 	}
+	/* All are due at once, but for a side of a duet. */
+	settle(t, 0);
 }
 
 /* No more packets of a stream after this; at rate 0 nothing is late. */
@@ -120,8 +135,7 @@ static void advance(struct trial *t, struct stream *m)
 	schedule_advance(&m->schedule);
 	if (m->schedule.due_ns < m->phase_ns) {
 		if (!asap(m))
-			m->due_ticks =
-				m->phase_ticks + clock_ns_to_ticks(&t->scale, m->schedule.due_ns);
+			m->due_ticks = due_ticks(t, m);
 	} else if (m->measured) {
 		finish(t, m);
 	} else {
@@ -144,7 +158,7 @@ static inline struct stamp write_packet(struct trial *t, const struct outlet *o,
 		.id = id,
 		.send_lag_ns = payload_saturate_lag(stamp.lag_ns),
 		.stream = o->holder->number,
-		.flags = o->held_measured ? t->measured_flags : 0,
+		.flags = o->holder->flags | (o->held_measured ? t->measured_flags : 0),
 	};
 	if (o->port->ops->layer == PORT_PAYLOAD) {
 		struct payload_words words = payload_pack(&payload);
@@ -341,12 +355,5 @@ uint64_t sender_intended(const struct trial *t, const struct stream *m)
 {
 	if (asap(m))
 		return m->sent + m->failed;
-	if (m->config.schedule.pattern == SCHEDULE_CONSTANT)
-		return schedule_expected(&m->config.schedule, t->config.duration_ns);
-	struct schedule rest;
-	uint64_t n = 0;
-	schedule_init(&rest, &m->config.schedule);
-	for (; rest.due_ns < t->config.duration_ns; schedule_advance(&rest))
-		n++;
-	return n;
+	return schedule_count(&m->config.schedule, t->config.duration_ns);
 }

@@ -12,6 +12,9 @@ uint64_t stream_ids(const struct stream_config *c, uint64_t duration_ns)
 	/* A poisson schedule may exceed its mean; this allows 6 sigma. */
 	if (c->schedule.pattern == SCHEDULE_POISSON)
 		n += n / 16 + 1024 * (uint64_t)c->schedule.burst;
+	/* The last pair of a duet may not be whole. */
+	if (c->schedule.side != SCHEDULE_ALONE)
+		n += c->schedule.burst;
 	return n;
 }
 
@@ -73,6 +76,7 @@ static int stream_init(struct trial *t, struct stream *m, const struct stream_co
 	unsigned count = t->config.stream_count;
 	m->config = *config;
 	m->number = (uint16_t)(m - t->streams);
+	m->flags = config->schedule.side == SCHEDULE_SIDE_B ? PAYLOAD_SIDE_B : 0;
 	if (config->tx)
 		m->outlet = outlet_of(t, config->tx);
 	if (!config->rx)

@@ -111,6 +111,7 @@ struct stream {
 	uint64_t due_ticks; /* of the next packet; UINT64_MAX: all are sent */
 	bool measured; /* the phase; else the warm-up */
 	uint16_t number;
+	uint8_t flags; /* in all of its packets */
 	uint32_t id, flow; /* of the next packet */
 	uint64_t last_tx_ticks; /* of the measured packets; 0 before the first */
 	uint64_t sent, failed; /* measured packets */
@@ -175,7 +176,7 @@ struct trial {
 	struct gaps gaps;
 	struct interruptions *interruptions;
 	uint32_t seconds;
-	uint8_t measured_flags; /* in the measured packets */
+	uint8_t measured_flags; /* in the measured packets, besides */
 	uint64_t *rates; /* offered, sent, received: `seconds` each */
 	struct thread_runs runs;
 	uint64_t waited_ns; /* of the runs' delay: for other work, see waits.h */
