@@ -80,11 +80,14 @@ type Opened struct {
 	Notes []string `json:"notes"`
 }
 
-// Serve is the serve command: Role is "forward" (two ports) or "reflect" (one).
+// Serve is the serve command: Role is "forward" (two ports) or "reflect" (one). With as many ports again, which are those
+// of the other side of a duet, one thread serves both sides, and looks at their ports in an order that is drawn each time.
 type Serve struct {
 	Role  string   `json:"role"`
 	Ports []string `json:"ports"`
-	CPU   int      `json:"cpu"`
+	// WorkCycles is how many cycles of the time stamp counter a packet of each side takes besides; empty: none.
+	WorkCycles []int64 `json:"work_cycles,omitempty"`
+	CPU        int     `json:"cpu"`
 }
 
 // Stats are counters of a serving engine.

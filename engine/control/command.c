@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A millisecond at 4 GHz. */
+enum { WORK_MAX_TICKS = 4000000 };
+
 /* Checks that the backend got an interface or a device. */
 static int check_place(const struct command *c, char *error, size_t size)
 {
@@ -105,29 +108,53 @@ static int check_dpdk(const json_t *object, struct command *c, char *error, size
 	return 0;
 }
 
+/* Reads how long packets take besides, of each side. */
+static int take_work(const json_t *work, struct command *c, unsigned sides, char *error,
+		     size_t size)
+{
+	bool good = !work || json_array_size(work) == sides;
+	for (unsigned i = 0; i < sides && work && good; i++) {
+		const json_t *ticks = json_array_get(work, i);
+		json_int_t value = json_integer_value(ticks);
+		good = json_is_integer(ticks) && value >= 0 && value <= WORK_MAX_TICKS;
+		c->serve.work_ticks[i] = (uint64_t)value;
+	}
+	if (good)
+		return 0;
+	snprintf(error, size, "\"work_cycles\" must be %u whole number%s from 0 to %d", sides,
+		 sides == 1 ? "" : "s", WORK_MAX_TICKS);
+	return -EINVAL;
+}
+
 static int check_serve(const json_t *object, struct command *c, char *error, size_t size)
 {
 	const json_t *ports = json_object_get(object, "ports");
-	size_t want = c->serve_role == ROLE_FORWARD ? 2 : 1;
-	if (json_array_size(ports) != want) {
-		snprintf(error, size, "\"ports\" must name %zu port%s for %s", want,
-			 want == 1 ? "" : "s", serve_roles[c->serve_role]);
+	unsigned each = c->serve_role == ROLE_FORWARD ? 2 : 1;
+	size_t count = json_array_size(ports);
+	c->serve.reflects = c->serve_role == ROLE_REFLECT;
+	if (count != each && count != SERVICE_SIDES * each) {
+		snprintf(error, size,
+			 "\"ports\" must name %u port%s for %s, or as many for each of %d sides",
+			 each, each == 1 ? "" : "s", serve_roles[c->serve_role], SERVICE_SIDES);
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < want; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const json_t *port = json_array_get(ports, i);
 		if (!json_is_string(port) || json_string_length(port) >= PORT_NAME_MAX) {
 			snprintf(error, size, "\"ports\" must be names of ports");
 			return -EINVAL;
 		}
 		memcpy(c->serve_ports[i], json_string_value(port), json_string_length(port) + 1);
+		for (unsigned j = 0; j < i; j++)
+			if (strcmp(c->serve_ports[i], c->serve_ports[j]) == 0) {
+				snprintf(error, size, "\"ports\": %s needs different ports",
+					 serve_roles[c->serve_role]);
+				return -EINVAL;
+			}
 	}
-	c->serve_port_count = (unsigned)want;
-	if (want == 2 && strcmp(c->serve_ports[0], c->serve_ports[1]) == 0) {
-		snprintf(error, size, "\"ports\": forward needs two different ports");
-		return -EINVAL;
-	}
-	return 0;
+	c->serve.port_count = (unsigned)count;
+	return take_work(json_object_get(object, "work_cycles"), c, (unsigned)count / each, error,
+			 size);
 }
 
 static int check_stream(const json_t *object, struct command *c, struct command_stream *s,
@@ -384,6 +411,7 @@ static void set_defaults(struct command *c)
 	c->config.frame_bytes = FRAME_MIN_BYTES;
 	c->config.flows = 1;
 	c->trial.cpu = -1;
+	c->serve.cpu = -1;
 	c->switch_.ageing_ns = SWITCH_AGEING_NS;
 	c->switch_.macs = SWITCH_MACS;
 	c->attach.impair.limit = IMPAIR_LIMIT;

@@ -8,6 +8,7 @@
 
 #include "dpdk/eal_config.h"
 #include "port/port.h"
+#include "role/service.h"
 #include "role/trial.h"
 #include "role/watch.h"
 #include "switch/switch.h"
@@ -59,8 +60,8 @@ struct command {
 	const struct port_ops *backend; /* open */
 	struct port_config config; /* open */
 	enum command_role serve_role;
-	char serve_ports[2][PORT_NAME_MAX];
-	unsigned serve_port_count;
+	char serve_ports[SERVICE_PORTS_MAX][PORT_NAME_MAX];
+	struct service_config serve; /* without its ports */
 	enum command_trial_role trial_role;
 	struct command_stream streams[TRIAL_STREAMS_MAX];
 	unsigned stream_count;

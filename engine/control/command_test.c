@@ -245,7 +245,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"serve\",\"role\":\"forward\",\"ports\":[\"a\"]}", "serve", "2 ports"},
 		{"{\"cmd\":\"serve\",\"role\":\"forward\",\"ports\":[\"a\",\"a\"]}", "serve",
 		 "different"},
-		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\",\"b\"]}", "serve",
+		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\",\"b\",\"c\"]}", "serve",
 		 "1 port"},
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[1]}", "serve", "names"},
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":\"a\"}", "serve", "1 port"},

@@ -126,15 +126,15 @@ static json_t *do_close(struct engine *e, const struct command *c)
 static json_t *do_serve(struct engine *e, const struct command *c)
 {
 	char error[COMMAND_ERROR_BYTES] = "cannot serve";
-	struct port *ports[2] = {NULL, NULL};
+	struct service_config config = c->serve;
 	if (busy(e))
 		return refuse_busy(e, "serve");
-	for (unsigned i = 0; i < c->serve_port_count; i++) {
-		ports[i] = find_port(e, c->serve_ports[i], NULL);
-		if (!ports[i])
+	for (unsigned i = 0; i < config.port_count; i++) {
+		config.ports[i] = find_port(e, c->serve_ports[i], NULL);
+		if (!config.ports[i])
 			return no_port("serve", c->serve_ports[i]);
 	}
-	int err = service_start(&e->service, ports, c->trial.cpu, error, sizeof error);
+	int err = service_start(&e->service, &config, error, sizeof error);
 	return err ? reply_refusal("serve", err, error) : reply_accepted("serve");
 }
 

@@ -89,7 +89,7 @@ json_t *interruptions_of_service(struct service *s, uint32_t room)
 		return begun(service_list(s, room));
 	if (!s->interruptions)
 		return not_begun();
-	const struct lister thread = {s->cpu, s->tid, s->interruptions, &s->gaps};
+	const struct lister thread = {s->config.cpu, s->tid, s->interruptions, &s->gaps};
 	return answer(&thread, 1);
 }
 

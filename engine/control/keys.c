@@ -228,7 +228,8 @@ const struct field serve_fields[] = {
 	CMD,
 	CHOICE("role", serve_role, serve_roles, REQUIRED),
 	OTHER("ports", REQUIRED),
-	INT("cpu", trial.cpu, -1, CPU_MAX),
+	OTHER("work_cycles"),
+	INT("cpu", serve.cpu, -1, CPU_MAX),
 	{0},
 };
 

@@ -84,12 +84,12 @@ json_t *reply_port(const struct port *p)
 json_t *reply_service(const struct service *s)
 {
 	json_t *ports = json_array();
-	for (int i = 0; i < 2 && s->ports[i]; i++)
-		json_array_append_new(ports, reply_port(s->ports[i]));
+	for (unsigned i = 0; i < s->config.port_count; i++)
+		json_array_append_new(ports, reply_port(s->config.ports[i]));
 	/* Reads the running thread's gap meter without a lock, so a count may be newer than its
 	 * total. */
 	return json_pack("{s:o,s:o,s:i,s:i,s:s}", "ports", ports, "gaps",
-			 reply_gaps(&s->gaps, &clock_global.scale, s->start_ticks), "cpu", s->cpu,
+			 reply_gaps(&s->gaps, &clock_global.scale, s->start_ticks), "cpu", s->config.cpu,
 			 "tid", s->tid, "scheduling", s->scheduling);
 }
 

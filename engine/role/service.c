@@ -3,6 +3,7 @@
 
 #include "clock/clock.h"
 #include "packet/frame.h"
+#include "role/order.h"
 #include "role/sleeper.h"
 #include "role/thread.h"
 
@@ -15,57 +16,63 @@
 
 enum { SLEEP_MAX_NS = 1000000000, GAP_FLOOR_NS = 1000, PEERS_EVERY_NS = 500000000 };
 
-/* Rewrites a received frame to leave through `to`; foreign ones get length 0. */
-static void rewrite(struct service *s, struct port *from, struct port *to, struct packet *p)
+/* Rewrites a received frame to leave through the lane's other end. */
+static void rewrite(const struct lane *lane, struct packet *p)
 {
 	struct frame_header *h = (struct frame_header *)p->data;
-	if (from->accepts_partial)
+	const struct port_config *to = &lane->to->config;
+	if (lane->from->accepts_partial)
 		frame_complete_checksum(p->data, p->length);
-	if (!s->ports[1]) {
+	if (lane->from == lane->to) {
 		frame_swap(p->data);
 		return;
 	}
-	memcpy(h->source, to->config.local_mac, 6);
-	if (to->config.has_peer_mac)
-		memcpy(h->destination, to->config.peer_mac, 6);
-	if (address_given(&to->config.peer_ip))
-		frame_set_destination(p->data, &to->config.peer_ip);
+	memcpy(h->source, to->local_mac, 6);
+	if (to->has_peer_mac)
+		memcpy(h->destination, to->peer_mac, 6);
+	if (address_given(&to->peer_ip))
+		frame_set_destination(p->data, &to->peer_ip);
 }
 
-/* Sends a burst through a port, and drops what the port does not take at once. With `moves_from`,
- * the packets change ports, and those not taken are released to that one. */
-static void send_burst(struct service *s, unsigned to_index, struct packet *burst, unsigned count,
-		       struct port *moves_from)
+/* Sends a burst, and drops what the port does not take at once. With `moves`, the packets change
+ * ports, and those not taken are released to the one that they came by. */
+static void send_burst(const struct lane *lane, struct packet *burst, unsigned count, bool moves)
 {
-	struct port *to = s->ports[to_index];
+	struct port *from = lane->from, *to = lane->to;
 	unsigned sent = 0;
 	while (sent < count) {
-		int n = moves_from ? port_tx_move(to, burst + sent, count - sent)
-				   : port_tx_forward(to, burst + sent, count - sent);
+		int n = moves ? port_tx_move(to, burst + sent, count - sent)
+			      : port_tx_forward(to, burst + sent, count - sent);
 		if (n > 0) {
 			sent += (unsigned)n;
 		} else if (n == 0) {
-			port_count(s->tx_full[to_index], count - sent);
+			port_count(lane->tx_full, count - sent);
 			break;
 		} else {
-			port_count(s->tx_failed[to_index], 1);
-			if (moves_from)
-				moves_from->ops->rx_release(moves_from, burst + sent, 1);
+			port_count(lane->tx_failed, 1);
+			if (moves)
+				from->ops->rx_release(from, burst + sent, 1);
 			sent++;
 		}
 	}
-	if (moves_from && sent < count)
-		moves_from->ops->rx_release(moves_from, burst + sent, count - sent);
+	if (moves && sent < count)
+		from->ops->rx_release(from, burst + sent, count - sent);
 }
 
-/* Forwards one burst from a port to the other; returns the number received. */
-static unsigned forward_burst(struct service *s, unsigned from_index)
+/* Takes the time that the lane's packets are said to need. */
+static void work(const struct lane *lane, unsigned packets)
+{
+	uint64_t begun = clock_ticks();
+	while (clock_ticks() - begun < lane->work_ticks * packets)
+		;
+}
+
+/* Forwards one burst; returns the number received. */
+static unsigned forward_burst(const struct lane *lane)
 {
 	struct packet burst[PORT_BURST], ours[PORT_BURST];
-	struct port *from = s->ports[from_index];
-	unsigned to_index = s->ports[1] ? 1 - from_index : 0;
-	struct port *to = s->ports[to_index];
-	bool moves = from->ops == to->ops && to->ops->tx_move;
+	struct port *from = lane->from;
+	bool moves = from->ops == lane->to->ops && from->ops->tx_move;
 	unsigned received = port_rx_burst(from, burst, PORT_BURST), count = 0;
 	if (received == 0)
 		return 0;
@@ -73,17 +80,19 @@ static unsigned forward_burst(struct service *s, unsigned from_index)
 		if (from->ops->layer == PORT_FRAME) {
 			if (!frame_is_udp_to(burst[i].data, burst[i].length,
 					     from->config.udp_port)) {
-				port_count(s->foreign[from_index], 1);
+				port_count(lane->foreign, 1);
 				if (moves)
 					from->ops->rx_release(from, &burst[i], 1);
 				continue;
 			}
-			rewrite(s, from, to, &burst[i]);
+			rewrite(lane, &burst[i]);
 		}
 		ours[count] = burst[i];
 		ours[count++].flow = 0;
 	}
-	send_burst(s, to_index, ours, count, moves ? from : NULL);
+	if (lane->work_ticks)
+		work(lane, count);
+	send_burst(lane, ours, count, moves);
 	if (!moves)
 		from->ops->rx_release(from, burst, received);
 	return received;
@@ -93,9 +102,11 @@ static unsigned forward_burst(struct service *s, unsigned from_index)
  * thread that polls the port may stop it. */
 static void look_for_peers(struct service *s)
 {
-	for (int i = 0; i < 2 && s->ports[i]; i++)
-		if (s->ports[i]->ops->reconnect && !port_connected(s->ports[i]))
-			s->ports[i]->ops->reconnect(s->ports[i]);
+	for (unsigned i = 0; i < s->config.port_count; i++) {
+		struct port *port = s->config.ports[i];
+		if (port->ops->reconnect && !port_connected(port))
+			port->ops->reconnect(port);
+	}
 }
 
 /* How long a service may sleep. A timeout would delay each packet that wakes it: see sleeper.h. Only
@@ -104,18 +115,27 @@ static void look_for_peers(struct service *s)
 static uint64_t longest_sleep(const struct service *s, enum port_wait wait)
 {
 	struct pollfd fds[PORT_POLLFDS_MAX];
-	for (int i = 0; i < 2 && s->ports[i]; i++)
-		if (wait != PORT_BLOCK || s->ports[i]->ops->reconnect ||
-		    !s->ports[i]->ops->pollfds(s->ports[i], fds, false))
+	for (unsigned i = 0; i < s->config.port_count; i++) {
+		struct port *port = s->config.ports[i];
+		if (wait != PORT_BLOCK || port->ops->reconnect ||
+		    !port->ops->pollfds(port, fds, false))
 			return SLEEP_MAX_NS;
+	}
 	return THREAD_NO_TIMEOUT;
+}
+
+/* Whether it serves both sides of a duet. */
+static bool both_sides(const struct service_config *c)
+{
+	return c->port_count > (c->reflects ? 1 : 2);
 }
 
 static void *service_loop(void *arg)
 {
 	struct service *s = arg;
-	unsigned port_count_ = s->ports[1] ? 2 : 1;
-	enum port_wait wait = thread_wait(s->ports, 2);
+	unsigned count = s->config.port_count;
+	enum port_wait wait = thread_wait(s->config.ports, count);
+	struct order order = order_of(both_sides(&s->config) ? count : 0, s->start_ticks);
 	const struct clock_scale *scale = &clock_global.scale;
 	uint64_t sleep_ns = longest_sleep(s, wait);
 	uint64_t patience = clock_ns_to_ticks(scale, THREAD_BUSY_POLL_NS);
@@ -126,13 +146,14 @@ static void *service_loop(void *arg)
 		awake = thread_hold_awake();
 	uint64_t peers_every = clock_ns_to_ticks(scale, PEERS_EVERY_NS);
 	struct sleeper sleeper;
-	sleeper_open(&sleeper, s->ports, 2, s->stop_fd, false);
+	sleeper_open(&sleeper, s->config.ports, count, s->stop_fd, false);
 	uint64_t now = clock_ticks(), active = now, looked = now;
 	gaps_begin(&s->gaps, now);
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
 		unsigned packets = 0;
-		for (unsigned i = 0; i < port_count_; i++)
-			packets += forward_burst(s, i);
+		order_draw(&order);
+		for (unsigned i = 0; i < count; i++)
+			packets += forward_burst(&s->lanes[order.places[i]]);
 		now = clock_ticks();
 		gaps_turn(&s->gaps, now, packets, 0);
 		if (packets) {
@@ -154,20 +175,42 @@ static void *service_loop(void *arg)
 	return NULL;
 }
 
-static int check_layers(struct port *const ports[2], char *error, size_t size)
+static int check_layers(const struct service_config *c, char *error, size_t size)
 {
-	if (!ports[1] || ports[0]->ops->layer == ports[1]->ops->layer)
-		return 0;
-	snprintf(error, size,
-		 "cannot forward between udp and a backend of frames: open both as "
-		 "udp, or both as raw, ring or xdp");
-	return -EINVAL;
+	for (unsigned i = 0; i + 1 < c->port_count && !c->reflects; i += 2)
+		if (c->ports[i]->ops->layer != c->ports[i + 1]->ops->layer) {
+			snprintf(error, size,
+				 "cannot forward between udp and a backend of frames: open both as "
+				 "udp, or both as raw, ring or xdp");
+			return -EINVAL;
+		}
+	return 0;
 }
 
-int service_start(struct service **out, struct port *const ports[2], int cpu, char *error,
+static int start_lane(struct service *s, unsigned at, char *error, size_t size)
+{
+	const struct service_config *c = &s->config;
+	struct lane *lane = &s->lanes[at];
+	struct port *port = c->ports[at];
+	*lane = (struct lane){
+		.from = port,
+		.to = c->ports[c->reflects ? at : at ^ 1],
+		.work_ticks = c->work_ticks[c->reflects ? at : at / 2],
+		.foreign = port_drop_counter(port, "rx_foreign"),
+	};
+	lane->tx_full = port_drop_counter(lane->to, "tx_full");
+	lane->tx_failed = port_drop_counter(lane->to, "tx_failed");
+	port->tx_dirty = true;
+	int err = port->ops->start(port, PORT_RX | PORT_TX | (c->reflects ? PORT_REFLECT : 0));
+	if (err)
+		snprintf(error, size, "cannot start port %s", port->config.name);
+	return err;
+}
+
+int service_start(struct service **out, const struct service_config *config, char *error,
 		  size_t size)
 {
-	int err = check_layers(ports, error, size);
+	int err = check_layers(config, error, size);
 	if (err)
 		return err;
 	struct service *s = calloc(1, sizeof *s);
@@ -175,7 +218,7 @@ int service_start(struct service **out, struct port *const ports[2], int cpu, ch
 		snprintf(error, size, "out of memory");
 		return -ENOMEM;
 	}
-	s->cpu = cpu;
+	s->config = *config;
 	gaps_init(&s->gaps, clock_ns_to_ticks(&clock_global.scale, GAP_FLOOR_NS));
 	s->start_ticks = clock_ticks();
 	s->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -184,20 +227,10 @@ int service_start(struct service **out, struct port *const ports[2], int cpu, ch
 		snprintf(error, size, "cannot make an eventfd");
 		goto fail;
 	}
-	for (int i = 0; i < 2 && ports[i]; i++) {
-		s->ports[i] = ports[i];
-		s->tx_full[i] = port_drop_counter(ports[i], "tx_full");
-		s->tx_failed[i] = port_drop_counter(ports[i], "tx_failed");
-		s->foreign[i] = port_drop_counter(ports[i], "rx_foreign");
-		ports[i]->tx_dirty = true;
-		unsigned directions = PORT_RX | PORT_TX | (ports[1] ? 0 : PORT_REFLECT);
-		err = ports[i]->ops->start(ports[i], directions);
-		if (err) {
-			snprintf(error, size, "cannot start port %s", ports[i]->config.name);
-			goto fail;
-		}
-	}
-	err = thread_start(&s->thread, cpu, service_loop, s, error, size);
+	for (unsigned i = 0; i < config->port_count && !err; i++)
+		err = start_lane(s, i, error, size);
+	if (!err)
+		err = thread_start(&s->thread, config->cpu, service_loop, s, error, size);
 	if (err)
 		goto fail;
 	*out = s;
@@ -227,8 +260,8 @@ void service_stop(struct service *s)
 		return; /* cannot be full */
 	pthread_join(s->thread, NULL);
 	gaps_sort(&s->gaps);
-	for (int i = 0; i < 2 && s->ports[i]; i++)
-		s->ports[i]->ops->refresh(s->ports[i]);
+	for (unsigned i = 0; i < s->config.port_count; i++)
+		s->config.ports[i]->ops->refresh(s->config.ports[i]);
 }
 
 void service_free(struct service *s)
