@@ -127,7 +127,8 @@ func TestOpenPercentiles(t *testing.T) {
 
 // A stretch goes on until the path is empty, and takes what begins in it.
 func TestSieve(t *testing.T) {
-	s := NewSieve([]CPU{{Interruptions: []Interruption{{100 * us, 120 * us}, {135 * us, 140 * us}}}, {Interruptions: []Interruption{{500 * us, 501 * us}}}})
+	s := NewSieve()
+	s.Add([]CPU{{Interruptions: []Interruption{{100 * us, 120 * us}, {135 * us, 140 * us}}}, {Interruptions: []Interruption{{500 * us, 501 * us}}}})
 	for _, c := range []struct {
 		due, received int64
 		want          bool
@@ -160,9 +161,9 @@ func TestSieve(t *testing.T) {
 		t.Error("lost in an interruption, but not touched")
 	}
 	// Free are 0 to 99.7, 160 to 499.7, 510 to 599.7 µs.
-	e := s.Exposure(1000 * us)
+	e := s.stretches.exposure(1000 * us)
 	for _, c := range []struct{ latency, want float64 }{{0, 0.5291}, {90_000, 0.0097 + 0.2497}, {400_000, 0}} {
-		if got := e.Escapes(c.latency); math.Abs(got-c.want) > 1e-9 {
+		if got := e.escapes(c.latency); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("escapes with %v ns: %v, want %v", c.latency, got, c.want)
 		}
 	}

@@ -6,13 +6,14 @@ import "math/rand/v2"
 // traffic causes the interruptions, as a burst does that fills a softirq's budget, the two differ: then the packets
 // that interruptions leave alone are others than a quiet host would have.
 type independence struct {
-	sieve *Sieve
-	// moments are random, in rising order. They and the begins of interruptions count if no stretch was open for as
-	// long as looks back, or what that stretch did to the traffic would count.
-	moments   []int64
-	stretches int
-	clean     [2]int
-	states    [3]twoSamples
+	stretches *stretches
+	random    *rand.Rand
+	moment    int64 // the next random one
+	begun     int   // stretches
+	// A moment and the begin of a stretch count if none was open for as long as looks back, or what that stretch did to
+	// the traffic would count.
+	clean  [2]int
+	states [3]twoSamples
 
 	inFlight timesHeap // when the packets on the path were received
 	recent   []int64   // when the packets of the last 300 µs were due
@@ -30,36 +31,30 @@ const (
 	cleanNs         = longNs + 50_000
 )
 
-// mostMoments bounds the time of the test: they are as many as tell the states at a random moment well.
-const mostMoments = 400_000
+// In each part of this length is one random moment.
+const partNs = 100_000
 
-func newIndependence(sieve *Sieve, interruptions int, lengthNs int64) *independence {
-	t := &independence{sieve: sieve, states: [3]twoSamples{{}, {}, {}}}
-	sieve.onBegin = func(at, free int64) {
-		t.stretches++
+func newIndependence(s *stretches) *independence {
+	t := &independence{stretches: s, random: rand.New(rand.NewPCG(1, 1)), states: [3]twoSamples{{}, {}, {}}}
+	s.onBegin = func(at, free int64) {
+		t.begun++
 		t.look(atInterruption, at, free)
 	}
-	moments := min(20_000+40*interruptions, mostMoments)
-	random := rand.New(rand.NewPCG(uint64(lengthNs), uint64(interruptions)))
-	t.moments = make([]int64, moments)
-	for i := range t.moments { // one in each part of the trial
-		t.moments[i] = int64((float64(i) + random.Float64()) * float64(lengthNs) / float64(moments))
-	}
+	t.moment = t.random.Int64N(partNs)
 	return t
 }
 
-// before sees a packet that the sieve has not seen yet.
+// before sees a packet that the stretches have not seen yet.
 func (t *independence) before(p Packet) {
-	for len(t.moments) > 0 && t.moments[0] <= p.DueNs {
-		moment := t.moments[0]
-		t.moments = t.moments[1:]
-		t.sieve.reach(moment)
-		t.pass(moment)
-		if !t.sieve.open {
-			t.look(atRandom, moment, t.sieve.freeNs)
+	for t.moment <= p.DueNs {
+		t.stretches.reach(t.moment)
+		t.pass(t.moment)
+		if !t.stretches.open {
+			t.look(atRandom, t.moment, t.stretches.freeNs)
 		}
+		t.moment += partNs - t.moment%partNs + t.random.Int64N(partNs)
 	}
-	t.sieve.reach(p.DueNs)
+	t.stretches.reach(p.DueNs)
 	t.recent = append(t.recent, p.DueNs)
 	if p.ReceivedNs > p.DueNs {
 		t.inFlight.push(p.ReceivedNs)
@@ -98,7 +93,7 @@ func (t *independence) pass(at int64) {
 const fewestToTell = 20
 
 // few reports whether the interruptions are too few to tell. Then they are taken as independent.
-func (t *independence) few() bool { return t.stretches < fewestToTell }
+func (t *independence) few() bool { return t.begun < fewestToTell }
 
 // close reports whether too few of them come long enough after the one before.
 func (t *independence) close() bool {

@@ -1,78 +1,91 @@
 package undisturbed
 
-import (
-	"cmp"
-	"slices"
-)
+import "math"
 
-// Sieve tells which packets an interruption touched. An interruption counts until the path is next empty: until a
-// packet is due after all earlier ones were received. Before that, packets wait behind those that it held up.
-//
-// A packet is touched if such a stretch meets the time from when it was due to when it was received; a lost one, if it
-// was due in a stretch.
+// Sieve sees the packets of a trial, each once, and tells which of them interruptions touched.
 type Sieve struct {
-	coming []Interruption
-	// onBegin is called where a stretch begins; free is since when no other was open.
-	onBegin func(at, free int64)
-
-	open     bool  // a stretch is
-	endNs    int64 // of its latest interruption
-	freeNs   int64 // since when none is open
-	latestNs int64 // at which an earlier packet was received
-	gaps     []int64
+	stretches stretches
+	test      *independence
+	tally     Tally
+	shortNs   int64
+	full      []CPU // whose lists were
 }
 
-// marginNs is added to both ends of an interruption. A thread notes one from reading its clock before to reading it
-// after; what it did in between, such as passing on a packet, may have been just before or after.
-const marginNs = 300
+// Tally counts packets.
+type Tally struct {
+	// Kept were received and not touched, Touched received and touched.
+	Kept, Touched uint64
+	// KeptLost were lost, but not due in an interruption.
+	KeptLost, TouchedLost uint64
+}
 
-// NewSieve takes the interruptions of all CPUs.
-func NewSieve(cpus []CPU) *Sieve {
-	s := &Sieve{onBegin: func(_, _ int64) {}}
-	s.Add(cpus)
+// Share is the share of the packets that interruptions left alone.
+func (t Tally) Share() float64 {
+	return float64(t.Kept+t.KeptLost) / float64(max(t.all(), 1))
+}
+
+func (t Tally) all() uint64 { return t.Kept + t.KeptLost + t.Touched + t.TouchedLost }
+
+// NewSieve returns one that knows no interruptions.
+func NewSieve() *Sieve {
+	s := &Sieve{}
+	s.test = newIndependence(&s.stretches)
 	return s
 }
 
-// Add takes more interruptions, which end after all packets so far were due.
+// Add takes what came since it was last called: interruptions that end after all packets so far were due.
 func (s *Sieve) Add(cpus []CPU) {
 	for _, cpu := range cpus {
-		for _, i := range cpu.Interruptions {
-			s.coming = append(s.coming, Interruption{max(i.BeginNs-marginNs, 0), i.EndNs + marginNs})
+		s.stretches.add(cpu)
+		s.shortNs += cpu.ShortNs
+		if cpu.Missing > 0 {
+			s.full = append(s.full, cpu)
 		}
 	}
-	slices.SortFunc(s.coming, func(x, y Interruption) int { return cmp.Compare(x.BeginNs, y.BeginNs) })
 }
 
 // Touched reports whether an interruption touched the next packet in the order in which they were due.
 func (s *Sieve) Touched(p Packet) bool {
-	s.reach(p.DueNs)
-	if s.open && p.DueNs >= s.endNs && p.DueNs >= s.latestNs {
-		s.open, s.freeNs = false, p.DueNs
+	s.test.before(p)
+	touched := s.stretches.touch(p)
+	switch lost := p.ReceivedNs < 0; {
+	case lost && touched:
+		s.tally.TouchedLost++
+	case lost:
+		s.tally.KeptLost++
+	case touched:
+		s.tally.Touched++
+	default:
+		s.tally.Kept++
 	}
-	s.latestNs = max(s.latestNs, p.ReceivedNs)
-	return s.open || len(s.coming) > 0 && p.ReceivedNs > s.coming[0].BeginNs
+	return touched
 }
 
-// reach takes the interruptions that have begun at a time.
-func (s *Sieve) reach(ns int64) {
-	for len(s.coming) > 0 && s.coming[0].BeginNs <= ns {
-		next := s.coming[0]
-		if !s.open {
-			s.onBegin(next.BeginNs, s.freeNs)
-			s.gaps = append(s.gaps, next.BeginNs-s.freeNs)
-			s.open, s.endNs = true, next.EndNs
-		}
-		s.endNs = max(s.endNs, next.EndNs)
-		s.coming = s.coming[1:]
-	}
+// Sifted is what a sieve tells of the packets up to a time. More can follow.
+type Sifted struct {
+	Tally
+	// Refused says why those that were not touched tell nothing; "" if they do.
+	Refused string
+	// Assumed reports that there were too few interruptions to test whether the traffic caused them. It is taken that it
+	// did not.
+	Assumed bool
+
+	exposure exposure
+	short    float64 // the share of the time
 }
 
-// Exposure is that of the time up to now, when no packet is left on the path.
-func (s *Sieve) Exposure(nowNs int64) Exposure {
-	s.reach(nowNs)
-	gaps := s.gaps
-	if !s.open {
-		gaps = append(slices.Clip(gaps), nowNs-s.freeNs)
-	}
-	return newExposure(gaps, nowNs)
+// Sifted is of the packets up to now.
+func (s *Sieve) Sifted(nowNs int64) Sifted {
+	sifted := Sifted{Tally: s.tally, Assumed: s.test.few(), exposure: s.stretches.exposure(nowNs), short: float64(s.shortNs) / float64(nowNs)}
+	sifted.Refused = s.refuse()
+	return sifted
 }
+
+// Weight is how many packets one stands for that was not touched, by its latency (Horvitz and Thompson 1952).
+func (s *Sifted) Weight(latencyNs float64) float64 {
+	return 1 / max(s.exposure.escapes(latencyNs), s.exposure.escapes(0)/mostWeight, math.SmallestNonzeroFloat64)
+}
+
+// mostWeight bounds the weight of a slow packet over that of a fast one, so that no single packet decides (Cole and
+// Hernán 2008, "Constructing inverse probability weights"). Percentiles at which it counts stay open.
+const mostWeight = 10
