@@ -63,6 +63,12 @@ func IndexOf(ns int64) int64 {
 	return int64(step)<<halfMagnitude + ns>>step
 }
 
+// ValueOf is the middle of the values that have an index.
+func ValueOf(index int64) float64 {
+	low := lowestAt(index)
+	return float64(low+highestLike(low)) / 2
+}
+
 // Packed returns the samples of a histogram.
 func (h *Histogram) Packed() *Packed {
 	p := newPacked()

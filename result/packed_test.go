@@ -54,3 +54,11 @@ func TestCountsThatAreNoHistogramAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestValueOfAnIndexIsOneOfIts(t *testing.T) {
+	for _, ns := range []int64{0, 1, 2047, 2048, 4095, 4096, 1_000_000, HighestNs} {
+		if got := ValueOf(IndexOf(ns)); IndexOf(int64(got)) != IndexOf(ns) || math.Abs(got-float64(ns)) > 0.001*float64(ns) {
+			t.Errorf("%d ns has the index of %v", ns, got)
+		}
+	}
+}

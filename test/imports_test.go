@@ -146,6 +146,7 @@ var mayImport = map[string][]string{
 	"analysis/extreme":      {"result", "analysis/confidence"},
 	"analysis/interruption": {"result"},
 	"analysis/undisturbed":  {"result", "analysis/confidence"},
+	"analysis/duet":         {"result", "analysis/confidence", "analysis/undisturbed"},
 
 	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
 	"report/explain": {"result", "analysis/attribution", "terminal"},
