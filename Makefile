@@ -17,7 +17,7 @@ export GIT_CONFIG_VALUE_0 := *
 TEST_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nines/test
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-BPF_SOURCES := $(wildcard lab/link/xdp/*.bpf.c lab/link/tc/*.bpf.c measure/trace/bpf/*.bpf.c measure/ended/bpf/*.bpf.c)
+BPF_SOURCES := $(wildcard lab/link/xdp/*.bpf.c lab/link/tc/*.bpf.c measure/trace/bpf/*.bpf.c measure/ended/bpf/*.bpf.c measure/witness/bpf/*.bpf.c)
 BPF_OBJECTS := $(BPF_SOURCES:.c=.o)
 # The kernel's <asm/types.h> is in the multiarch folder, which -target bpf does not search.
 BPF_CFLAGS := -O2 -g -Wall -Werror -target bpf -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)
@@ -111,6 +111,7 @@ bpf-objects: $(BPF_OBJECTS)
 
 measure/trace/bpf/recorder.bpf.o: $(wildcard measure/trace/bpf/*.h) engine/port/taken.h
 measure/ended/bpf/ended.bpf.o: measure/trace/bpf/kernel.h engine/port/taken.h
+measure/witness/bpf/witness.bpf.o: measure/trace/bpf/kernel.h measure/witness/bpf/witness.h
 
 %.bpf.o: %.bpf.c
 	clang $(BPF_CFLAGS) -c $< -o $@

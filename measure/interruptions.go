@@ -114,25 +114,20 @@ func endsApart(p *plan.Plan) bool {
 	})
 }
 
-// unwitnessed are the parts of the packets' way whose interruptions no engine lists.
+// unwitnessed are the parts of the packets' way whose interruptions neither an engine nor the kernel can place in the trial.
 func unwitnessed(p *plan.Plan) []string {
 	var list []string
 	for _, node := range p.Nodes {
-		switch handling := node.App.Handling(); {
+		switch {
 		case node.App == nil || node.Name == p.Traffic.From.Node || node.Name == p.Traffic.To.Node:
 		case node.Apart():
-			list = append(list, "node "+node.Name+": its clock is not this host's")
-		case !handling.HasEngine():
-			list = append(list, "node "+node.Name+": no engine of nines handles its packets")
+			list = append(list, "node "+node.Name+": its kernel and its clock are not this host's")
 		case endsApart(p):
 			list = append(list, "node "+node.Name+": its clock is not that of the ends")
 		}
 	}
 	for _, link := range p.Links {
-		switch {
-		case link.Switch != nil && !link.HasEngine():
-			list = append(list, "link "+link.Name+": its program is not of nines")
-		case link.Switch != nil && endsApart(p):
+		if link.Switch != nil && endsApart(p) {
 			list = append(list, "link "+link.Name+": its clock is not that of the ends")
 		}
 	}
@@ -150,7 +145,7 @@ func keepInterruptions(rec *result.Record, o observation) {
 			{"sink", o.witnessed.to, o.toCPU, tx.MeasuredStartNs, rx.Interruptions},
 		}
 	}
-	all := result.Interruptions{Unseen: o.witnessed.unseen}
+	all := result.Interruptions{Unseen: append(o.outside.unseen, o.witnessed.unseen...)}
 	end := max(tx.EndNs-tx.MeasuredStartNs, rx.EndNs-rx.MeasuredStartNs)
 	for _, t := range slices.Concat(threads, o.witnessed.threads) {
 		rows := t.rows(tx.MeasuredStartNs, end)
@@ -158,11 +153,33 @@ func keepInterruptions(rec *result.Record, o observation) {
 		all.Witnesses = append(all.Witnesses, t.witness(rows))
 		rec.Details.Turns = append(rec.Details.Turns, t.turns()...)
 	}
+	rows := o.outside.during(tx.MeasuredStartNs, end)
+	for _, w := range o.outside.witnesses {
+		for _, row := range rows {
+			if row.Thread == w.Thread {
+				w.Count, w.TotalNs = w.Count+1, w.TotalNs+row.LengthNs
+			}
+		}
+		all.Witnesses = append(all.Witnesses, w)
+	}
+	rec.Interruptions = append(rec.Interruptions, rows...)
 	slices.SortStableFunc(rec.Interruptions, func(a, b result.Interruption) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
 	rec.Trial.Interruptions = &all
 }
 
-// rows are the interruptions that met the trial, from when its first measured packet was due until its end.
+// during are the rows that met the trial, from when its first measured packet was due until its end.
+func (o witnessedOutside) during(measuredStartNs, endNs int64) []result.Interruption {
+	var rows []result.Interruption
+	for _, row := range o.rows {
+		row.BeginNs -= measuredStartNs
+		if row.BeginNs+row.LengthNs > 0 && row.BeginNs < endNs {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// rows are the interruptions that met the trial, as in during.
 func (t interrupted) rows(measuredStartNs, endNs int64) []result.Interruption {
 	names := map[int]string{}
 	for _, kind := range t.of.Kinds {
@@ -179,7 +196,7 @@ func (t interrupted) rows(measuredStartNs, endNs int64) []result.Interruption {
 }
 
 func (t interrupted) witness(rows []result.Interruption) result.Witness {
-	w := result.Witness{Thread: t.thread, Node: t.node, CPU: t.cpu, Count: uint64(len(rows)), ThresholdNs: threshold(t.of.Kinds), Overflow: t.of.Overflow}
+	w := result.Witness{Thread: t.thread, Node: t.node, CPU: t.cpu, By: result.ByLoop, Count: uint64(len(rows)), ThresholdNs: threshold(t.of.Kinds), Overflow: t.of.Overflow}
 	for _, row := range rows {
 		w.TotalNs += row.LengthNs
 	}

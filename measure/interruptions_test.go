@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -44,8 +45,8 @@ func TestInterruptionsOfAllThreadsAreOnOneClock(t *testing.T) {
 		t.Errorf("rows %+v, want %+v", rec.Interruptions, want)
 	}
 	summary := &result.Interruptions{Unseen: []string{"link x: its program is not of nines"}, Witnesses: []result.Witness{
-		{Thread: "loop", Node: "a", CPU: 2, Count: 2, TotalNs: 9000, ThresholdNs: 1000, UnlistedNs: 700, Overflow: 2},
-		{Thread: "forward dut", Node: "dut", CPU: 1, Count: 1, TotalNs: 6000, ThresholdNs: 1000, UnlistedNs: 700},
+		{Thread: "loop", Node: "a", CPU: 2, By: "loop", Count: 2, TotalNs: 9000, ThresholdNs: 1000, UnlistedNs: 700, Overflow: 2},
+		{Thread: "forward dut", Node: "dut", CPU: 1, By: "loop", Count: 1, TotalNs: 6000, ThresholdNs: 1000, UnlistedNs: 700},
 	}}
 	if !reflect.DeepEqual(rec.Trial.Interruptions, summary) {
 		t.Errorf("summary %+v, want %+v", rec.Trial.Interruptions, summary)
@@ -73,36 +74,48 @@ func TestTheThresholdIsThatOfNearlyAllTime(t *testing.T) {
 	}
 }
 
-// TestEveryStopOfAForwarderIsListed stops a forwarder again and again, far more often than the longest gaps are kept. The
-// switch has a witness as well.
+// TestEveryStopOfAForwarderIsListed stops a forwarder again and again, far more often than the longest gaps are kept: one
+// that spins tells it itself, of one that sleeps the kernel does. The switch has a witness as well.
 //
-//	a:tx ──in── dut:in ▸ forward ▸ dut:out ──switch── a:rx
+//	a:tx ──in── dut:in ▸ forward ▸ dut:out ──lan── a:rx
 func TestEveryStopOfAForwarderIsListed(t *testing.T) {
-	labtest.Experiment(t)
-	experiment, writer := prepare(t, "interruptions", `
+	for wait, by := range map[string]string{"spin": result.ByLoop, "block": result.ByScheduler} {
+		t.Run(wait, func(t *testing.T) {
+			labtest.Experiment(t)
+			experiment, writer := prepare(t, "interruptions", fmt.Sprintf(`
 topology:
-  nodes: {a: {}, dut: {app: {kind: forward, wait: spin}}}
+  nodes: {a: {}, dut: {app: {kind: forward, wait: %s}}}
   links:
     - {name: in, kind: veth, endpoints: ["a:tx", "dut:in"]}
     - {name: lan, kind: switch, endpoints: ["dut:out", "a:rx"]}
-traffic: {from: "a:tx", to: "a:rx", backend: raw, rate_pps: 1000, duration: 2s, warmup: 200ms, drain: 200ms}
+traffic: {from: "a:tx", to: "a:rx", backend: raw, wait: spin, rate_pps: 1000, duration: 2s, warmup: 200ms, drain: 200ms}
 disturb:
   stops: {kind: stop, node: dut, period: 10ms, length: 3ms}
-`)
-	done := finish(t, experiment, writer)
+`, wait))
+			checkStops(t, finish(t, experiment, writer), by)
+		})
+	}
+}
+
+func checkStops(t *testing.T, done *result.Result, by string) {
+	t.Helper()
 	trial := done.Summary.Trials[0]
 	if trial.Interruptions == nil {
 		t.Fatal("the trial has no witnesses")
 	}
-	var threads []string
+	var loops []string
+	witnessed := false
 	for _, w := range trial.Interruptions.Witnesses {
-		threads = append(threads, w.Thread)
+		if w.By == result.ByLoop {
+			loops = append(loops, w.Thread)
+		}
+		witnessed = witnessed || w.Thread == "forward dut" && w.By == by
 		if w.ThresholdNs == 0 || w.Overflow > 0 {
 			t.Errorf("%+v", w)
 		}
 	}
-	if want := []string{"loop", "forward dut", "switch lan 1"}; !slices.Equal(threads, want) || len(trial.Interruptions.Unseen) > 0 {
-		t.Errorf("%v are witnesses, want %v; unseen %v", threads, want, trial.Interruptions.Unseen)
+	if want := []string{"loop", "forward dut", "switch lan 1"}; !slices.Equal(loops, want) || !witnessed || len(trial.Interruptions.Unseen) > 0 {
+		t.Errorf("%+v are witnesses, want the loops %v, and the forwarder by the %s", trial.Interruptions, want, by)
 	}
 	folder := done.TrialFolder(trial.ID)
 	rows, err := folder.Interruptions()
@@ -115,7 +128,8 @@ disturb:
 	}
 	var listed int64
 	for _, row := range rows {
-		if row.Thread == "forward dut" && row.LengthNs > int64(time.Millisecond) {
+		told := by == result.ByLoop && row.LengthNs > int64(time.Millisecond) || row.Kind == "stopped"
+		if row.Thread == "forward dut" && told {
 			listed += row.LengthNs
 		}
 	}

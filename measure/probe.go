@@ -21,6 +21,7 @@ func (b *bench) probes(r run) []probe {
 	list := []probe{
 		&forwarderProbe{b, r.plan}, // after damage, which says what need not answer
 		witnessing{b, r.plan, r.stream.Lasts()},
+		&outside{bench: b, run: r},
 		damageProbe{b},
 		&receptionProbe{lab: b.lab},
 		b.programCounters(r),

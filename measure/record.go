@@ -44,6 +44,8 @@ type observation struct {
 	forwarders []forwarder
 	// witnessed is what they and the links' switches tell of their interruptions.
 	witnessed witnessed
+	// outside is what the kernel tells of those that cannot.
+	outside   witnessedOutside
 	steal     time.Duration
 	throttled time.Duration
 	settings  []link.Setting

@@ -27,6 +27,8 @@ type Witness struct {
 	// Node is where the thread runs; empty between the nodes.
 	Node string `json:"node,omitempty"`
 	CPU  int    `json:"cpu"` // -1: not pinned
+	// By is who noticed: the thread's "loop" itself, the kernel's "scheduler", or its handling of a "softirq".
+	By string `json:"by"`
 	// Count is the number of its rows in interruptions.parquet, TotalNs the sum of their lengths.
 	Count   uint64 `json:"count"`
 	TotalNs int64  `json:"total_ns"`
@@ -39,6 +41,13 @@ type Witness struct {
 	// Overflow is the number of interruptions for which its list had no room.
 	Overflow uint64 `json:"overflow"`
 }
+
+// Who notices interruptions.
+const (
+	ByLoop      = "loop"
+	ByScheduler = "scheduler"
+	BySoftirq   = "softirq"
+)
 
 // Interruption is a row of interruptions.parquet.
 type Interruption struct {

@@ -34,6 +34,7 @@ type Generator struct {
 	notes   []string // the engines' notes on their ports
 	files   recordFiles
 	tracing *Tracing
+	watch   func(pid int, s client.Started)
 	begun   func(startNs int64)
 	// apart is true for engines on two machines, whose clocks someone keeps in step.
 	apart bool
@@ -75,6 +76,27 @@ func (t *Tracing) ofPair() *Tracing {
 
 // Trace makes engines announce packets in the following trials; nil stops that.
 func (g *Generator) Trace(t *Tracing) { g.tracing = t }
+
+// Watch has f called in the following trials when their measuring threads are about to begin, as Tracing.Started; nil
+// stops that.
+func (g *Generator) Watch(f func(pid int, s client.Started)) { g.watch = f }
+
+// asked is what both the recorder and the watch want of a trial; nil if there is neither.
+func (g *Generator) asked() *Tracing {
+	tracing, watch := g.tracing, g.watch
+	switch {
+	case watch == nil:
+		return tracing
+	case tracing == nil:
+		return &Tracing{Started: watch}
+	}
+	both := *tracing
+	both.Started = func(pid int, s client.Started) {
+		tracing.Started(pid, s)
+		watch(pid, s)
+	}
+	return &both
+}
 
 // Begun has f called once in each of the following trials, when no measuring thread was too late to
 // begin, with the start that was agreed, in nanoseconds of this host's CLOCK_MONOTONIC. f must not
@@ -202,9 +224,9 @@ func (g *Generator) run(ctx context.Context, trial client.Trial, progress func(c
 // Probe is Run without what recorders want of a trial: nothing is announced or written for its packets, and they are
 // marked, for those who capture.
 func (g *Generator) Probe(ctx context.Context, stream spec.Traffic) (Outcome, error) {
-	tracing, begun, files := g.tracing, g.begun, g.files
-	g.tracing, g.begun, g.files = nil, nil, recordFiles{}
-	defer func() { g.tracing, g.begun, g.files = tracing, begun, files }()
+	tracing, watch, begun, files := g.tracing, g.watch, g.begun, g.files
+	g.tracing, g.watch, g.begun, g.files = nil, nil, nil, recordFiles{}
+	defer func() { g.tracing, g.watch, g.begun, g.files = tracing, watch, begun, files }()
 	trial := g.trialOf(stream, 1)
 	trial.Probe = true
 	return g.run(ctx, trial, nil)
@@ -217,7 +239,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 		trial.RecordSent, trial.RecordReceived = firstFile, secondFile
 	}
 	defer g.tx.abortOn(ctx)()
-	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress, g.tracing, g.begun))
+	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress, g.asked(), g.begun))
 	if err != nil {
 		return Outcome{}, g.failed(g.tx, err)
 	}
@@ -252,7 +274,7 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}
 
 	sending, receiving := bothBegun(g.begun)
-	tracing := g.tracing.ofPair()
+	tracing := g.asked().ofPair()
 
 	defer g.tx.abortOn(ctx)()
 	defer g.rx.abortOn(ctx)()

@@ -91,6 +91,7 @@ export interface Witness {
   thread: string;
   node?: string;
   cpu: number;
+  by: string;
   count: number;
   total_ns: number;
   threshold_ns: number;

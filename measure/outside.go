@@ -1,0 +1,228 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/lab/receive"
+	"nines.dev/nines/measure/trace"
+	"nines.dev/nines/measure/witness"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// outside has the kernel tell what interrupts those on the packets' way that cannot tell it themselves: threads that sleep,
+// programs that are not nines' own, and CPUs that receive packets in softirqs.
+type outside struct {
+	bench *bench
+	run   run
+	watch *witness.Watch // nil where the kernel cannot
+	// of are the witnesses, by their names.
+	of     map[string]result.Witness
+	unseen []string
+}
+
+// begin begins to watch. It is no error if the kernel cannot: what is then unseen is said.
+func (o *outside) begin(context.Context) error {
+	o.of = map[string]result.Witness{}
+	if endsApart(o.run.plan) {
+		return nil // the clock of the trial is not the kernel's
+	}
+	var err error
+	if o.watch, err = witness.Start(witness.Room(o.run.stream.Lasts())); err != nil {
+		o.unseen = append(o.unseen, fmt.Sprintf("threads that sleep or are not of nines, and softirqs: %v", err))
+		return nil
+	}
+	o.addCPUs()
+	o.addForwarders()
+	o.addNodes()
+	o.addPrograms()
+	o.addPollers()
+	o.bench.generator.Watch(o.started)
+	return nil
+}
+
+// missed says what is not watched, and why.
+func (o *outside) missed(what string, err error) {
+	if err != nil {
+		o.unseen = append(o.unseen, fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
+func (o *outside) thread(w result.Witness, tid int, children bool) {
+	w.By = result.ByScheduler
+	o.of[w.Thread] = w
+	o.missed(w.Thread, o.watch.Thread(w.Thread, tid, children))
+}
+
+func (o *outside) addCPUs() {
+	cpus := pathCPUs(o.run.plan)
+	slices.Sort(cpus)
+	for _, cpu := range slices.Compact(cpus) {
+		if cpu < 0 {
+			continue
+		}
+		w := result.Witness{Thread: fmt.Sprintf("CPU %d", cpu), CPU: cpu, By: result.BySoftirq}
+		o.of[w.Thread] = w
+		o.missed(w.Thread, o.watch.CPU(w.Thread, cpu))
+	}
+}
+
+// started adds the measuring thread of an end that sleeps, when it is about to begin.
+func (o *outside) started(pid int, s client.Started) {
+	if o.watch == nil || o.run.stream.Wait == spec.WaitSpin {
+		return
+	}
+	found, err := trace.FindThread(pid, s.TID, "nines-measure")
+	t := o.run.plan.Traffic
+	w := result.Witness{Thread: "loop", Node: t.From.Node, CPU: t.FromCPU}
+	if processes := o.bench.generator.Processes(); len(processes) > 1 {
+		w.Thread = "generate"
+		if pid != processes[0] {
+			w = result.Witness{Thread: "sink", Node: t.To.Node, CPU: t.ToCPU}
+		}
+	}
+	if err != nil {
+		o.missed(w.Thread, err)
+		return
+	}
+	o.thread(w, found.TID, false)
+}
+
+// addForwarders adds the threads of engines that forward and sleep.
+func (o *outside) addForwarders() {
+	err := o.bench.eachForwarder(o.run.plan, func(node plan.Node, engine *client.Client) error {
+		if node.Apart() || node.App.Wait == spec.WaitSpin {
+			return nil
+		}
+		stats, err := engine.Stats()
+		if err != nil {
+			return err
+		}
+		found, err := trace.FindThread(o.bench.lab.PID(node.Name), stats.TID, "nines-serve")
+		if err == nil {
+			o.thread(result.Witness{Thread: "forward " + node.Name, Node: node.Name, CPU: stats.CPU}, found.TID, false)
+		}
+		return err
+	})
+	o.missed("forwarders that sleep", err)
+}
+
+// addNodes adds all programs of nodes that handle packets without an engine of nines that tells of itself, and all threads
+// of virtual machines.
+func (o *outside) addNodes() {
+	for _, node := range o.run.plan.Nodes {
+		if node.App == nil || node.App.Handling().HasEngine() && !node.Guest() || node.Remote() {
+			continue
+		}
+		w := result.Witness{Thread: "programs of " + node.Name, Node: node.Name, CPU: -1}
+		for _, pid := range processesOf(o.bench.lab.PID(node.Name)) {
+			for _, t := range trace.Threads(pid) {
+				o.thread(w, t.TID, true)
+			}
+		}
+	}
+}
+
+// processesOf are a node's first process, what descends from it, and what has entered its PID namespace.
+func processesOf(first int) []int {
+	if first <= 0 {
+		return nil
+	}
+	list := trace.Descendants("/", first)
+	namespace := pidNamespace(first)
+	if namespace == "" || namespace == pidNamespace(os.Getpid()) {
+		return list
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return list
+	}
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pidNamespace(pid) == namespace && !slices.Contains(list, pid) {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// pidNamespace names a process's; empty if it has ended.
+func pidNamespace(pid int) string {
+	name, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns/pid"))
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// addPrograms adds the threads of links' programs that are not nines' own.
+func (o *outside) addPrograms() {
+	list, err := o.bench.lab.Programs()
+	o.missed("the programs of links", err)
+	for _, program := range list {
+		planned := slices.IndexFunc(o.run.plan.Links, func(l plan.Link) bool { return l.Name == program.Link })
+		if planned < 0 || o.run.plan.Links[planned].Switch == nil || o.run.plan.Links[planned].HasEngine() {
+			continue
+		}
+		for _, t := range trace.Threads(program.PID) {
+			if t.CPU >= 0 { // the others manage those that poll
+				o.thread(result.Witness{Thread: "program of " + program.Link, CPU: -1}, t.TID, false)
+			}
+		}
+	}
+}
+
+// addPollers adds the threads that receive in place of softirqs.
+func (o *outside) addPollers() {
+	states, err := receive.States(o.bench.lab.Lab)
+	o.missed("threads that receive in place of softirqs", err)
+	for _, t := range pollers(states, nil, trace.ThreadOf) {
+		o.thread(result.Witness{Thread: "receive " + t.Node, Node: t.Node, CPU: t.CPU}, t.TID, false)
+	}
+}
+
+// end ends the watch, and adds what it has listed.
+func (o *outside) end(ctx context.Context, to *observation) error {
+	to.outside = o.told()
+	return o.abandon(ctx)
+}
+
+func (o *outside) abandon(context.Context) error {
+	o.bench.generator.Watch(nil)
+	if o.watch != nil {
+		o.watch.Close()
+	}
+	return nil
+}
+
+// told is everything that was listed, by witness.
+func (o *outside) told() witnessedOutside {
+	all := witnessedOutside{unseen: o.unseen}
+	if o.watch == nil {
+		return all
+	}
+	o.watch.Stop()
+	for _, told := range o.watch.Told() {
+		w := o.of[told.Witness]
+		w.ThresholdNs, w.UnlistedNs, w.Overflow = told.ThresholdNs, told.UnlistedNs, told.Overflow
+		all.witnesses = append(all.witnesses, w)
+	}
+	for _, row := range o.watch.Rows() {
+		w := o.of[row.Witness]
+		all.rows = append(all.rows, result.Interruption{Thread: w.Thread, Node: w.Node, CPU: int32(row.CPU), Kind: row.Kind, BeginNs: row.BeginNs, LengthNs: row.LengthNs})
+	}
+	return all
+}
+
+// witnessedOutside is what the kernel told. The begin of its rows is of CLOCK_MONOTONIC.
+type witnessedOutside struct {
+	witnesses []result.Witness
+	rows      []result.Interruption
+	unseen    []string
+}

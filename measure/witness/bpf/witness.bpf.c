@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Lists when watched threads and CPUs were kept from running, over a whole trial: threads that could run and did not, and
+ * softirqs that were raised and not begun.
+ *
+ *   sched_switch, sched_waking   the thread's state -> a row when it runs again
+ *   softirq_raise, softirq_entry the CPU's          -> a row when it begins
+ *
+ * The list is an array of fixed size, which user space has mapped; what finds no room is counted. Times are
+ * CLOCK_MONOTONIC.
+ */
+#include "../../trace/bpf/kernel.h"
+#include "witness.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/* The kernel lets only programs with a compatible licence read its structures. */
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+/* The loader sets their number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct total);
+} totals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, THREADS_MAX);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WITNESSES_MAX);
+	__type(key, __u32);
+	__type(value, struct usual);
+} usuals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, CPUS_MAX);
+	__type(key, __u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+static __always_inline void list(__u32 witness, enum kind kind, __u64 begin, __u64 length)
+{
+	__u32 zero = 0, place;
+	struct total *total = bpf_map_lookup_elem(&totals, &zero);
+	struct usual *usual = bpf_map_lookup_elem(&usuals, &witness);
+	struct row *row;
+
+	if (!total || !usual || length < FLOOR_NS)
+		return;
+	place = __sync_fetch_and_add(&total->count, 1);
+	row = bpf_map_lookup_elem(&rows, &place);
+	if (!row) {
+		__sync_fetch_and_add(&usual->overflow, 1);
+		return;
+	}
+	row->begin = begin;
+	row->witness = witness;
+	row->kind = kind;
+	row->cpu = bpf_get_smp_processor_id();
+	*(volatile __u64 *)&row->length = length;
+}
+
+/* The same for what takes a while anyway: listed if it takes much longer than usual, as the engine's gap meter does. */
+static __always_inline void list_unusual(__u32 witness, enum kind kind, __u64 begin, __u64 length)
+{
+	struct usual *usual = bpf_map_lookup_elem(&usuals, &witness);
+	__u64 mean;
+
+	if (!usual)
+		return;
+	if (usual->count < LEARN_TIMES) {
+		__sync_fetch_and_add(&usual->sum, length);
+		__sync_fetch_and_add(&usual->count, 1);
+		return;
+	}
+	mean = usual->sum / usual->count;
+	if (length > FACTOR * mean)
+		list(witness, kind, begin, length);
+	else if (length > FACTOR_LONG * mean)
+		__sync_fetch_and_add(&usual->unlisted, length);
+}
+
+static __always_inline void leaves(struct task_struct *prev, bool runnable, unsigned int state, __u64 now)
+{
+	__u32 tid = prev->pid;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!thread)
+		return;
+	thread->since = now;
+	/* __TASK_STOPPED (include/linux/sched.h) */
+	thread->state = runnable ? PREEMPTED : state & 0x4 ? STOPPED : ASLEEP;
+}
+
+static __always_inline void runs(struct task_struct *next, bool was_idle, __u64 now)
+{
+	__u32 tid = next->pid, state;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	__u64 since;
+
+	if (!thread)
+		return;
+	state = thread->state;
+	since = thread->since;
+	thread->state = RUNNING;
+	if (state == PREEMPTED)
+		list(thread->witness, KIND_PREEMPTED, since, now - since);
+	else if (state == STOPPED)
+		list(thread->witness, KIND_STOPPED, since, now - since);
+	else if (state == WOKEN && !was_idle)
+		list(thread->witness, KIND_WAKE, since, now - since);
+	else if (state == WOKEN) /* leaving idle takes a while */
+		list_unusual(thread->witness, KIND_WAKE, since, now - since);
+}
+
+/* prev_state exists since Linux 5.18 */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	leaves(prev, preempt || prev_state == 0, prev_state, now);
+	runs(next, prev->pid == 0, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!thread || thread->state != ASLEEP)
+		return 0;
+	thread->since = bpf_ktime_get_ns();
+	thread->state = WOKEN;
+	return 0;
+}
+
+/* What a watched thread starts is watched as well. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tid = parent->pid;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid), new = {};
+
+	if (!thread || !thread->forks)
+		return 0;
+	new.witness = thread->witness;
+	new.forks = 1;
+	new.state = WOKEN;
+	new.since = bpf_ktime_get_ns();
+	tid = child->pid;
+	bpf_map_update_elem(&threads, &tid, &new, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(sched_process_exit, struct task_struct *task)
+{
+	__u32 tid = task->pid;
+
+	bpf_map_delete_elem(&threads, &tid);
+	return 0;
+}
+
+/* This CPU's softirq, if it is watched: 0 NET_TX, 1 NET_RX (include/linux/interrupt.h). */
+static __always_inline struct cpu *watched(unsigned int vector)
+{
+	__u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu;
+
+	if (vector != 2 && vector != 3)
+		return NULL;
+	cpu = bpf_map_lookup_elem(&cpus, &number);
+	return cpu && cpu->watched ? cpu : NULL;
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(softirq_raise, unsigned int vector)
+{
+	struct cpu *cpu = watched(vector);
+
+	if (cpu && !cpu->raised[vector & 1])
+		cpu->raised[vector & 1] = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int vector)
+{
+	struct cpu *cpu = watched(vector);
+	__u64 since;
+
+	if (!cpu)
+		return 0;
+	since = cpu->raised[vector & 1];
+	cpu->raised[vector & 1] = 0;
+	if (since)
+		list_unusual(cpu->witness, KIND_SOFTIRQ, since, bpf_ktime_get_ns() - since);
+	return 0;
+}
