@@ -78,6 +78,11 @@ func (d *sweepReader) settings(n *node, path string, takes func(key *node, path 
 		if other := taken.claim(e.key.text, goal.places); other != "" {
 			d.fail(e.key, here, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
 		}
+		if e.value.isNull() && d.nullRemoves {
+			variables = append(variables, Variable{Path: e.key.text, Text: "the default"})
+			list = append(list, change{goal.places, nil})
+			continue
+		}
 		variables = append(variables, d.variable(e.value, goal, e.key.text, here))
 		list = append(list, change{goal.places, e.value})
 	}

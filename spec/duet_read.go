@@ -41,7 +41,7 @@ func (f *File) duet() ([]Run, error) {
 
 // readSides reads what each side sets, and returns both as runs with their trees.
 func (f *File) readSides(base *node, errs *collector) []Run {
-	d := &sideReader{sweepReader{decoder: decoder{errs}, base: base}}
+	d := &sideReader{sweepReader{decoder: decoder{errs}, base: base, nullRemoves: true}}
 	sides := make([]Run, 0, 2)
 	for _, name := range []string{SideA, SideB} {
 		path := "duet." + name
@@ -136,6 +136,9 @@ func (f *File) setDuetSide(where, path, text string) (found bool, err error) {
 		value, err := setValue(where, text, reflect.TypeFor[map[string]any]())
 		if err != nil {
 			return true, err
+		}
+		if text == "null" { // the key's default, on this side
+			value = &node{kind: scalar, tag: "!!null", text: text, place: place{file: where}}
 		}
 		steps := []string{"duet", side}
 		if key != "" {

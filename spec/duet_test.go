@@ -151,3 +151,81 @@ type keyed []string
 
 func (k keyed) Error() string { return "wrong" }
 func (k keyed) Key() []string { return k }
+
+// TestMakeDuet: sides are set where the file has none, and keys of several trials taken out.
+func TestMakeDuet(t *testing.T) {
+	f := mustLoad(t, setLab+"repeat: 3\n")
+	if err := f.Set("nodes.b.app="); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Set("traffic.to=b:eth0"); err != nil {
+		t.Fatal(err)
+	}
+	left, err := f.MakeDuet([]string{"links.*.kind=veth"}, nil)
+	if err != nil || !slices.Equal(left, []string{"sweep", "repeat"}) {
+		t.Fatal(left, err)
+	}
+	e, err := f.Experiment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := e.Duet.Sides[0].SettingsText(), e.Duet.Sides[1].SettingsText(); a != "links.*.kind=veth" || b != "the file as it is" {
+		t.Errorf("%q and %q", a, b)
+	}
+	if _, err := f.MakeDuet([]string{"links.*.kind"}, nil); err == nil || !strings.Contains(err.Error(), "--a links.*.kind: has no value") {
+		t.Error(err)
+	}
+}
+
+// TestDuetOfTwoFiles: what differs between two files are the sides of a duet, which the effective file has, too.
+func TestDuetOfTwoFiles(t *testing.T) {
+	const text = `name: one
+topology:
+  nodes: {gen: {}, dut: {runtime: lxc, app: {kind: forward}, sysctls: {net.ipv4.tcp_ecn: "1"}}}
+  links:
+    - {name: in, endpoints: ["gen:tx", "dut:in"]}
+    - {name: out, endpoints: ["dut:out", "gen:rx"], mtu: 1600}
+traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 1000}
+`
+	changed := strings.NewReplacer("one", "two", "runtime: lxc, ", "", `"1"`, `"2"`, `"dut:in"]`, `"dut:in"], kind: bridge`, "app: {kind: forward}", "app: {kind: forward, io: batch}")
+	f, err := DuetOf(mustLoad(t, text), mustLoad(t, changed.Replace(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	effective, err := f.Effective()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*File{f, mustLoad(t, string(effective))} {
+		e, err := f.Experiment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := e.Duet.Sides[0].SettingsText(), e.Duet.Sides[1].SettingsText()
+		if want := `nodes.dut.runtime=lxc, nodes.dut.app.io=the default, nodes.dut.sysctls."net.ipv4.tcp_ecn"=1, links.in.kind=the default`; a != want {
+			t.Errorf("side a: %s", a)
+		}
+		if want := `nodes.dut.runtime=the default, nodes.dut.app.io=batch, nodes.dut.sysctls."net.ipv4.tcp_ecn"=2, links.in.kind=bridge`; b != want {
+			t.Errorf("side b: %s", b)
+		}
+		if e.Name != "one" || e.Topology.Nodes["dut@a"].Runtime != RuntimeLXC || e.Topology.Nodes["dut@b"].Sysctls["net.ipv4.tcp_ecn"] != "2" {
+			t.Errorf("%+v", e.Topology.Nodes["dut@b"])
+		}
+	}
+	for change, want := range map[string]string{
+		"name: one\n":                     "name: one\ntuning: latency\n|lab.yaml:2:9: duet.a.tuning: cannot be different on two sides: it is one for the whole host",
+		"rate_pps: 1000":                  "rate_pps: 2000|duet.a.traffic.rate_pps",
+		"nodes: {gen: {}":                 "nodes: {more: {}, gen: {}|nodes.more",
+		"name: one":                       "name: two|say the same",
+		"traffic: {from: \"gen:tx\", to:": "sweep: {traffic.burst: [1]}\ntraffic: {from: \"gen:tx\", to:|one variant each",
+	} {
+		with, message, _ := strings.Cut(want, "|")
+		f, err := DuetOf(mustLoad(t, text), mustLoad(t, strings.Replace(text, change, with, 1)))
+		if err == nil {
+			_, err = f.Runs()
+		}
+		if err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%s: %v", with, err)
+		}
+	}
+}

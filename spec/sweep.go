@@ -36,6 +36,8 @@ type sweepReader struct {
 	decoder
 	base  *node
 	taken claims
+	// nullRemoves has a key without a value be as if it were not in the file.
+	nullRemoves bool
 }
 
 // readSweep reads the sweep of a file, whose other keys are base.

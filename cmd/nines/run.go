@@ -186,6 +186,11 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return r.measure(ctx, file, stdout, stderr)
+}
+
+// measure measures a loaded file, or what is left of the result to resume.
+func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io.Writer) error {
 	// Before the host is read: releases what a measurement that died had taken of it.
 	if err := lab.RemoveOrphans(ctx); err != nil {
 		return err

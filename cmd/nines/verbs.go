@@ -38,6 +38,7 @@ func verbGroups() []verbGroup {
 		}},
 		{"measure", "Measure:", []*cobra.Command{
 			newRunCommand(),
+			newDuetCommand(),
 			newCaptureCommand(),
 			newAnalyzeCommand(),
 			newTraceCommand(),
