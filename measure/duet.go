@@ -31,9 +31,9 @@ func beside(d *plan.Duet) []string {
 	list := []string{"Both sides ran side by side: they shared the host, its caches and its softirqs"}
 	switch d.Forwarding {
 	case plan.ForwardingAsleep:
-		list = append(list, "Their forwarders shared a CPU and slept until packets came, so each latency includes a wake-up")
+		list = append(list, "The forwarders of nines had no CPU of their own and slept until packets came, so the latencies through them include a wake-up")
 	case plan.ForwardingApart:
-		list = append(list, "Their forwarders had a CPU each")
+		list = append(list, "Each forwarder of nines had a CPU of its own")
 	}
 	for _, text := range d.Differs {
 		list = append(list, "Besides, "+text)

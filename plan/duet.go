@@ -39,8 +39,8 @@ type Forwarding string
 
 // The forms of forwarding. Two threads that shared a CPU would each see the other's time slices if they polled.
 const (
-	ForwardingApart  Forwarding = "apart"  // each side's on a CPU of its own
-	ForwardingAsleep Forwarding = "asleep" // they share a CPU, and sleep until packets come
+	ForwardingApart  Forwarding = "apart"  // each on a CPU of its own
+	ForwardingAsleep Forwarding = "asleep" // without one, and so they sleep until packets come
 )
 
 // Streams are the measured streams: of both sides in a duet, else one, or none.
@@ -189,7 +189,7 @@ func makeDuet(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 		return p, nil
 	}
 	if p, err = decided(&asleep, inv); err == nil {
-		p.Notes = append(p.Notes, "There is no CPU for the forwarder of each side alone, so both sleep until packets come (wait: block): each latency includes a wake-up.")
+		p.Notes = append(p.Notes, "There is no CPU for each forwarder of the sides, so they sleep until packets come (wait: block): the latencies include a wake-up.")
 	}
 	return p, err
 }

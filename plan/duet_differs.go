@@ -13,6 +13,9 @@ func (w *work) differs() []string {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	for _, n := range w.users() {
 		_, side := spec.SideOf(n.sided())
+		if twin := w.twin(n); twin != nil && n.app().HasEngine() && !twin.app().HasEngine() {
+			say("an engine of nines handles packets on side %s only", side)
+		}
 		switch twin := w.twin(n); {
 		case side == "" || !n.exclusive || n.pollsFor != nil:
 		case twin == nil:

@@ -33,9 +33,9 @@ func (d *Duet) write(out io.Writer) {
 func (f Forwarding) text() string {
 	switch f {
 	case ForwardingApart:
-		return "each side's on a CPU of its own"
+		return "each of nines' has a CPU of its own"
 	case ForwardingAsleep:
-		return "those of both sides share a CPU, and sleep until packets come"
+		return "nines' have no CPU of their own, and sleep until packets come"
 	}
 	return ""
 }

@@ -31,6 +31,9 @@ func waitsByPlan(exp *spec.Experiment) bool {
 	if exp.Traffic != nil && exp.Traffic.Wait == spec.WaitAuto {
 		return true
 	}
+	if exp.Duet != nil && exp.Duet.Sides[1].Traffic.Wait == spec.WaitAuto {
+		return true
+	}
 	for _, n := range exp.Topology.Nodes {
 		if n != nil && n.App != nil && n.App.Wait == spec.WaitAuto {
 			return true
@@ -46,6 +49,15 @@ func waiting(exp *spec.Experiment, wait spec.Wait) *spec.Experiment {
 		stream := *exp.Traffic
 		stream.Wait = wait
 		out.Traffic = &stream
+	}
+	if exp.Duet != nil {
+		pair := *exp.Duet
+		for i := range pair.Sides {
+			if stream := &pair.Sides[i].Traffic; stream.Wait == spec.WaitAuto {
+				stream.Wait = wait
+			}
+		}
+		out.Duet = &pair
 	}
 	out.Topology.Nodes = maps.Clone(exp.Topology.Nodes)
 	for name, n := range out.Topology.Nodes {
