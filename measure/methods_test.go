@@ -167,7 +167,7 @@ func onBench(ctx context.Context, t *testing.T, e *Experiment, do func(*bench, r
 	if err != nil {
 		return err
 	}
-	b := &bench{source: e.Source, watch: silent{}, lock: lock}
+	b := &bench{source: e.Source, watch: silent{}, lock: lock, inventory: e.inventory}
 	defer func() { err = errors.Join(err, b.clear(ctx), lock.End()) }()
 	if err := b.set(ctx, e.runs[0]); err != nil {
 		return err

@@ -62,7 +62,7 @@ func (o *outside) thread(w result.Witness, tid int, children bool) {
 }
 
 func (o *outside) addCPUs() {
-	cpus := pathCPUs(o.run.plan)
+	cpus, spinning := pathCPUs(o.run.plan), o.run.spinningCPUs()
 	slices.Sort(cpus)
 	for _, cpu := range slices.Compact(cpus) {
 		if cpu < 0 {
@@ -71,7 +71,32 @@ func (o *outside) addCPUs() {
 		w := result.Witness{Thread: fmt.Sprintf("CPU %d", cpu), CPU: cpu, By: result.BySoftirq}
 		o.of[w.Thread] = w
 		o.missed(w.Thread, o.watch.CPU(w.Thread, cpu))
+		if o.bench.inventory.Virtualisation.Hypervisor == "" || slices.Contains(spinning, cpu) {
+			continue
+		}
+		w = result.Witness{Thread: fmt.Sprintf("CPU %d timer", cpu), CPU: cpu, By: result.ByTimer}
+		o.of[w.Thread] = w
+		o.missed(w.Thread, o.watch.Ticks(w.Thread, cpu))
 	}
+}
+
+// spinningCPUs are those on which a thread of an engine never sleeps, which notices a hypervisor's pauses by itself.
+func (r run) spinningCPUs() []int {
+	var cpus []int
+	if r.stream.Wait == spec.WaitSpin {
+		cpus = append(cpus, r.plan.Traffic.FromCPU, r.plan.Traffic.ToCPU)
+	}
+	for _, node := range r.plan.Nodes {
+		if node.App.Handling().HasEngine() && node.App.Wait == spec.WaitSpin && !node.Apart() {
+			cpus = append(cpus, node.App.CPU)
+		}
+	}
+	for _, link := range r.plan.Links {
+		if link.HasEngine() && link.Switch != nil {
+			cpus = append(cpus, link.Switch.CPUs...)
+		}
+	}
+	return cpus
 }
 
 // started adds the measuring thread of an end that sleeps, when it is about to begin.

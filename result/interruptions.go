@@ -27,7 +27,7 @@ type Witness struct {
 	// Node is where the thread runs; empty between the nodes.
 	Node string `json:"node,omitempty"`
 	CPU  int    `json:"cpu"` // -1: not pinned
-	// By is who noticed: the thread's "loop" itself, the kernel's "scheduler", or its handling of a "softirq".
+	// By is who noticed: the thread's "loop" itself, the kernel's "scheduler", its handling of a "softirq", or a "timer".
 	By string `json:"by"`
 	// Count is the number of its rows in interruptions.parquet, TotalNs the sum of their lengths.
 	Count   uint64 `json:"count"`
@@ -47,6 +47,7 @@ const (
 	ByLoop      = "loop"
 	ByScheduler = "scheduler"
 	BySoftirq   = "softirq"
+	ByTimer     = "timer"
 )
 
 // Interruption is a row of interruptions.parquet.

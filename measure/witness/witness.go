@@ -25,7 +25,7 @@ var object embed.FS
 const (
 	rowBytes      = 24
 	usualBytes    = 32
-	cpuBytes      = 24
+	cpuBytes      = 40
 	witnessesMost = 1024
 	cpusMost      = 4096
 	threadsMost   = 8192
@@ -34,7 +34,7 @@ const (
 )
 
 // kinds are the words for enum kind of bpf/witness.h.
-var kinds = map[uint16]string{1: "wake", 2: "preempted", 3: "stopped", 4: "softirq"}
+var kinds = map[uint16]string{1: "wake", 2: "preempted", 3: "stopped", 4: "softirq", 5: "late tick"}
 
 // thread is struct thread of bpf/witness.h.
 type thread struct {
@@ -50,8 +50,10 @@ type Watch struct {
 	collection         *ebpf.Collection
 	attached           []link.Link
 	rows, usuals, cpus []byte
-	mu                 sync.Mutex // protects names
+	ticks              []int      // perf events
+	mu                 sync.Mutex // protects what follows
 	names              []string
+	periods            map[string]time.Duration // of ticks
 	room               int
 }
 
@@ -89,7 +91,7 @@ func Start(room int) (_ *Watch, err error) {
 		return nil, fmt.Errorf("read the programs: %w", err)
 	}
 	spec.Maps["rows"].MaxEntries = uint32(room)
-	w := &Watch{room: room}
+	w := &Watch{room: room, periods: map[string]time.Duration{}}
 	if w.collection, err = ebpf.NewCollection(spec); err != nil {
 		return nil, fmt.Errorf("load the programs: %w", err)
 	}
@@ -108,6 +110,9 @@ func Start(room int) (_ *Watch, err error) {
 		}
 	}
 	for name, program := range w.collection.Programs {
+		if program.Type() == ebpf.PerfEvent {
+			continue // of Ticks
+		}
 		attached, err := link.AttachTracing(link.TracingOptions{Program: program})
 		if err != nil {
 			return nil, fmt.Errorf("attach %s: %w", name, err)
@@ -164,8 +169,8 @@ func (w *Watch) CPU(witness string, cpu int) error {
 		return fmt.Errorf("CPU %d cannot be watched: %d are known", cpu, cpusMost)
 	}
 	entry := w.cpus[cpu*cpuBytes:]
-	binary.NativeEndian.PutUint32(entry[16:], at)
-	binary.NativeEndian.PutUint32(entry[20:], 1)
+	binary.NativeEndian.PutUint32(entry[24:], at)
+	binary.NativeEndian.PutUint32(entry[28:], 1)
 	return nil
 }
 
@@ -174,7 +179,10 @@ func (w *Watch) Stop() {
 	for _, one := range w.attached {
 		_ = one.Close() // the kernel detaches it in any case
 	}
-	w.attached = nil
+	for _, event := range w.ticks {
+		_ = unix.Close(event)
+	}
+	w.attached, w.ticks = nil, nil
 }
 
 // Rows are the interruptions listed so far, not in order.
@@ -208,6 +216,8 @@ func (w *Watch) Told() []Told {
 		if count := field(1); count > 0 {
 			told.ThresholdNs = max(told.ThresholdNs, int64(factor*field(0)/count))
 		}
+		// What is shorter may be over before the next tick.
+		told.ThresholdNs = max(told.ThresholdNs, int64(w.periods[name]))
 		list = append(list, told)
 	}
 	return list

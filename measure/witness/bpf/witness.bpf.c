@@ -5,6 +5,7 @@
  *
  *   sched_switch, sched_waking   the thread's state -> a row when it runs again
  *   softirq_raise, softirq_entry the CPU's          -> a row when it begins
+ *   a timer on the CPU           when it was due    -> a row if it rings late
  *
  * The list is an array of fixed size, which user space has mapped; what finds no room is counted. Times are
  * CLOCK_MONOTONIC.
@@ -221,5 +222,29 @@ int BPF_PROG(softirq_entry, unsigned int vector)
 	cpu->raised[vector & 1] = 0;
 	if (since)
 		list_unusual(cpu->witness, KIND_SOFTIRQ, since, bpf_ktime_get_ns() - since);
+	return 0;
+}
+
+/* The timer rings on a grid, so the next tick is on time again. The kernel leaves a tick out that comes within another
+ * program: the next one is then on the grid as well, and not late. */
+SEC("perf_event")
+int tick(void *context)
+{
+	__u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+	__u64 now = bpf_ktime_get_ns(), late, rest;
+	struct usual *usual;
+
+	if (!cpu || !cpu->period)
+		return 0;
+	late = now - cpu->ticked - cpu->period;
+	usual = bpf_map_lookup_elem(&usuals, &cpu->ticks);
+	if (usual && cpu->ticked && now > cpu->ticked + cpu->period) {
+		rest = late % cpu->period;
+		if (usual->count && rest <= FACTOR * (usual->sum / usual->count))
+			late = rest;
+		list_unusual(cpu->ticks, KIND_TICK, now - late, late);
+	}
+	cpu->ticked = now;
 	return 0;
 }

@@ -24,6 +24,7 @@ enum kind {
 	KIND_PREEMPTED, /* it was runnable, and its CPU ran something else */
 	KIND_STOPPED, /* by a signal */
 	KIND_SOFTIRQ, /* from its raise until it began */
+	KIND_TICK, /* from when a timer of the CPU was due until it rang */
 };
 
 struct row {
@@ -57,13 +58,15 @@ struct thread {
 
 struct cpu {
 	__u64 raised[2]; /* when; 0: not */
-	__u32 witness;
-	__u32 watched;
+	__u64 ticked; /* the last time; 0: never */
+	__u32 witness, watched; /* of softirqs; 1: watched */
+	__u32 ticks; /* the witness of ticks */
+	__u32 period; /* ns from one tick to the next */
 };
 
 _Static_assert(sizeof(struct row) == 24, "read by Go");
 _Static_assert(sizeof(struct usual) == 32, "read by Go");
 _Static_assert(sizeof(struct thread) == 24, "written by Go");
-_Static_assert(sizeof(struct cpu) == 24, "written by Go");
+_Static_assert(sizeof(struct cpu) == 40, "written by Go");
 
 #endif
