@@ -156,6 +156,19 @@ func (c *Client) End(txPackets uint64) error {
 	return c.send("end", map[string]uint64{"tx_packets": txPackets})
 }
 
+// Pause has a running trial send nothing until Resume, while its schedule waits: no packet is late by it. What is under
+// way arrives first; then the measuring thread leaves its CPU, and Arrivals are in the state TrialPaused. A warm-up does
+// not pause, but what it is followed by. Like Abort, these are called while Trial runs, which skips their answers.
+func (c *Client) Pause() error { return c.send("pause", nil) }
+
+// Resume ends a pause.
+func (c *Client) Resume() error { return c.send("resume", nil) }
+
+// Finish ends a running trial as if its schedule ended now: what is under way arrives, and nothing counts as lost by
+// it. Trial then returns the results so far, which are not interrupted (TrialResult.StoppedNs). In its warm-up a trial is
+// aborted.
+func (c *Client) Finish() error { return c.send("stop", nil) }
+
 // Abort ends a running trial early; Trial then returns the results so far.
 func (c *Client) Abort() error { return c.send("abort", nil) }
 

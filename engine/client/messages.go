@@ -298,13 +298,17 @@ type Missing struct {
 // TrialResult is the answer to a trial. Times in Outliers and Rate rows count from MeasuredStartNs. The counts of its
 // histograms, their blocks of time, Outliers and Ordinary come as bulk data.
 type TrialResult struct {
-	Role            string `json:"role"`
-	Interrupted     bool   `json:"interrupted"`
-	StartNs         int64  `json:"start_ns"`
-	MeasuredStartNs int64  `json:"measured_start_ns"`
-	EndNs           int64  `json:"end_ns"`
-	CPU             int    `json:"cpu"`
-	TID             int    `json:"tid"`
+	Role        string `json:"role"`
+	Interrupted bool   `json:"interrupted"`
+	// StoppedNs is how long a trial's schedule ran until Finish; 0 if it ran to its end.
+	StoppedNs int64 `json:"stopped_ns"`
+	// Pauses are when each began, and how long it took; their time is in no other figure, but in those of arrivals.
+	Pauses          [][2]int64 `json:"pauses"`
+	StartNs         int64      `json:"start_ns"`
+	MeasuredStartNs int64      `json:"measured_start_ns"`
+	EndNs           int64      `json:"end_ns"`
+	CPU             int        `json:"cpu"`
+	TID             int        `json:"tid"`
 	// Runs is how often the measuring thread got its CPU, RunDelayNs how long it was runnable without one
 	// before (/proc/thread-self/schedstat), between the trial's start and end. Of that it waited WaitedNs
 	// for other work; the rest are the switches to it.

@@ -391,6 +391,8 @@ static const struct {
 	{"trial", COMMAND_TRIAL, trial_fields, check_trial},
 	{"end", COMMAND_END, end_fields, NULL},
 	{"abort", COMMAND_ABORT, no_fields, NULL},
+	{"pause", COMMAND_PAUSE, no_fields, NULL},
+	{"resume", COMMAND_RESUME, no_fields, NULL},
 	{"switch", COMMAND_SWITCH, switch_fields, check_switch},
 	{"attach", COMMAND_ATTACH, attach_fields, check_attach},
 	{"detach", COMMAND_DETACH, close_fields, NULL},

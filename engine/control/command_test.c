@@ -189,7 +189,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"\xff\"}", "?", "not JSON"},
 		{"{\"cmd\":\"fly\"}", "?",
 		 "unknown command \"fly\"; known are hello open close dpdk serve stats stop trial end "
-		 "abort switch attach detach switch_stats macs cut mirror watch clock"},
+		 "abort pause resume switch attach detach switch_stats macs cut mirror watch clock"},
 		{TRIAL "\"sender\":{\"ticks\":1,\"ns\":2,\"ns_per_tick\":3}}", "trial",
 		 "only role sink"},
 		{TRIAL "\"sender\":{\"ticks\":1,\"ns\":2}}", "trial", "\"ns_per_tick\" is missing"},

@@ -269,6 +269,33 @@ static json_t *do_interruptions(struct engine *e, const struct command *c)
 			     "nothing is serving; a trial's answer has its own");
 }
 
+/* What is asked of a running trial. */
+static json_t *do_order(struct engine *e, const struct command *c)
+{
+	int err = 0;
+	if (!e->trial)
+		return reply_refusal(c->name, -ESRCH, "no trial is running");
+	switch (c->kind) {
+	case COMMAND_END:
+		trial_expect(e->trial, c->tx_packets);
+		break;
+	case COMMAND_PAUSE:
+		err = trial_ask(e->trial, TRIAL_PAUSE);
+		break;
+	case COMMAND_RESUME:
+		err = trial_ask(e->trial, TRIAL_GO);
+		break;
+	case COMMAND_STOP:
+		err = trial_ask(e->trial, TRIAL_FINISH);
+		break;
+	default:
+		err = trial_ask(e->trial, TRIAL_ABORT);
+	}
+	if (err == -EMFILE)
+		return reply_refusal(c->name, err, "the trial has paused too often");
+	return err ? reply_refusal(c->name, err, "the trial is ending") : reply_accepted(c->name);
+}
+
 json_t *engine_command(struct engine *e, const struct command *c)
 {
 	switch (c->kind) {
@@ -289,7 +316,7 @@ json_t *engine_command(struct engine *e, const struct command *c)
 	case COMMAND_STATS:
 		return do_stats(e);
 	case COMMAND_STOP:
-		return do_stop(e);
+		return e->trial ? do_order(e, c) : do_stop(e);
 	case COMMAND_TRIAL:
 		return do_trial(e, c);
 	case COMMAND_WATCH:
@@ -305,13 +332,9 @@ json_t *engine_command(struct engine *e, const struct command *c)
 		return switch_command(e->switch_, find_port(e, c->port, NULL), c);
 	case COMMAND_END:
 	case COMMAND_ABORT:
-		if (!e->trial)
-			return reply_refusal(c->name, -ESRCH, "no trial is running");
-		if (c->kind == COMMAND_ABORT)
-			trial_stop(e->trial);
-		else
-			trial_expect(e->trial, c->tx_packets);
-		return reply_accepted(c->name);
+	case COMMAND_PAUSE:
+	case COMMAND_RESUME:
+		return do_order(e, c);
 	}
 	return reply_refusal(c->name, -EINVAL, "this command is not allowed here");
 }
@@ -325,7 +348,11 @@ uint64_t engine_next_progress_ns(const struct engine *e)
 {
 	if (!e->trial)
 		return 0;
-	return e->trial->measured_start_ns + (e->seconds_told + 1) * UINT64_C(1000000000);
+	/* A pause has none, and its end is asked for. */
+	if (atomic_load(&e->trial->asked) == TRIAL_PAUSE)
+		return clock_monotonic_ns() + UINT64_C(1000000000);
+	return e->trial->measured_start_ns + atomic_load(&e->trial->paused_ns) +
+	       (e->seconds_told + 1) * UINT64_C(1000000000);
 }
 
 /* How many packets were offered in a trial's first `elapsed` ns, by its schedules (the mean of a
@@ -393,7 +420,7 @@ json_t *engine_event(struct engine *e)
 void engine_interrupt(struct engine *e)
 {
 	if (e->trial)
-		trial_stop(e->trial);
+		trial_ask(e->trial, TRIAL_ABORT);
 }
 
 void engine_close(struct engine *e)

@@ -89,8 +89,8 @@ json_t *reply_service(const struct service *s)
 	/* Reads the running thread's gap meter without a lock, so a count may be newer than its
 	 * total. */
 	return json_pack("{s:o,s:o,s:i,s:i,s:s}", "ports", ports, "gaps",
-			 reply_gaps(&s->gaps, &clock_global.scale, s->start_ticks), "cpu", s->config.cpu,
-			 "tid", s->tid, "scheduling", s->scheduling);
+			 reply_gaps(&s->gaps, &clock_global.scale, s->start_ticks), "cpu",
+			 s->config.cpu, "tid", s->tid, "scheduling", s->scheduling);
 }
 
 static json_t *reply_notices(const struct notices *n)
@@ -312,6 +312,19 @@ static json_t *arrivals(const struct arrivals_header *h)
 			 (json_int_t)h->lost_missed);
 }
 
+static json_t *pauses(const struct trial *t)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; i < t->pause_count; i++)
+		json_array_append_new(
+			list,
+			json_pack("[o,o]",
+				  since(&t->scale_end, t->measured_ticks, t->pauses[i].at_ticks),
+				  number(clock_ticks_to_ns(&t->scale_end,
+							   t->pauses[i].length_ticks))));
+	return list;
+}
+
 json_t *reply_trial(const struct trial *t)
 {
 	json_t *o = json_pack(
@@ -321,6 +334,10 @@ json_t *reply_trial(const struct trial *t)
 		number(clock_at_ns(&t->scale, t->end_ticks)), "cpu", t->cpu_ran, "tid", t->tid,
 		"runs", number(t->runs.count), "run_delay_ns", (json_int_t)t->runs.delay_ns);
 	json_object_set_new(o, "waited_ns", number(t->waited_ns));
+	if (t->finished_ns)
+		json_object_set_new(o, "stopped_ns", number(t->finished_ns));
+	if (t->pause_count)
+		json_object_set_new(o, "pauses", pauses(t));
 	json_object_set_new(o, "scheduling", json_string(t->scheduling));
 	json_t *drops = json_array(), *notes = json_array();
 	json_object_set_new(o, "streams", streams(t));

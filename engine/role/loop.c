@@ -24,6 +24,8 @@ enum {
 	 * and one that does not, whose ring of 256 packets may be empty by then at 5 Mpps. */
 	FULL_SLEEP_NS = 1000000,
 	FULL_LOOK_NS = 50000,
+	/* How often a thread looks for packets while the trial pauses. */
+	PAUSE_LOOK_MS = 1,
 	/* How long before a packet of a round trip its thread is awake: longer than an idle CPU
 	 * usually takes to come back. From one that has just come back a packet leaves more slowly:
 	 * half a round trip over a bridge took 49 us, and sockperf's, which spins, 37
@@ -45,6 +47,11 @@ struct turn {
 	bool drain_set;
 	bool woken; /* a port ended the last sleep */
 };
+
+static uint64_t linger_ns(const struct trial *t)
+{
+	return t->config.drain_ns < LINGER_MAX_NS ? t->config.drain_ns : LINGER_MAX_NS;
+}
 
 /* Whether the trial is over; also sets deadlines as they become known. */
 static bool finished(struct turn *turn, uint64_t now)
@@ -68,10 +75,7 @@ static bool finished(struct turn *turn, uint64_t now)
 	if (t->receiver.unique < expect)
 		return false;
 	if (!turn->linger_ticks) {
-		uint64_t linger = t->config.drain_ns;
-		if (linger > LINGER_MAX_NS)
-			linger = LINGER_MAX_NS;
-		turn->linger_ticks = now + clock_ns_to_ticks(&t->scale, linger);
+		turn->linger_ticks = now + clock_ns_to_ticks(&t->scale, linger_ns(t));
 	}
 	return now >= turn->linger_ticks;
 }
@@ -222,6 +226,70 @@ static unsigned receive(struct turn *turn, uint64_t now)
 	return received;
 }
 
+/* Reads what woke the thread, or it would never sleep again. */
+static void take_order(const struct trial *t)
+{
+	uint64_t times;
+	if (read(t->stop_fd, &times, sizeof times) < 0)
+		return; /* it was awake */
+}
+
+static void rest(const struct turn *turn)
+{
+	struct pollfd fd = {.fd = turn->t->stop_fd, .events = POLLIN};
+	poll(&fd, 1, PAUSE_LOOK_MS);
+}
+
+/* Sends nothing until it is asked for something else. What was under way arrives as ever; then the
+ * thread leaves its CPU to others, but for a look now and then for what comes much later. */
+static void pause_trial(struct turn *turn)
+{
+	struct trial *t = turn->t;
+	struct arrivals *arrivals = t->receiver.arrivals;
+	uint64_t from = clock_ticks(), now = from;
+	uint64_t patience = from + clock_ns_to_ticks(&t->scale, linger_ns(t));
+	bool resting = false;
+	waits_read(&turn->waits);
+	while (atomic_load(&t->asked) == TRIAL_PAUSE) {
+		if (t->inlet_count > 0)
+			receive(turn, now);
+		bool all = t->outlet_count == 0 || t->receiver.unique >= t->sender.send_lag.count;
+		if (!resting && (all || now >= patience)) {
+			resting = true;
+			if (arrivals)
+				arrivals_tell(arrivals, ARRIVALS_PAUSED);
+		}
+		show(t);
+		if (resting)
+			rest(turn);
+		take_order(t);
+		now = clock_ticks();
+	}
+	if (arrivals)
+		arrivals_tell(arrivals, ARRIVALS_RUNNING);
+	waits_skip(&turn->waits);
+	trial_resume(t, from, now);
+	gaps_begin(&t->gaps, now);
+}
+
+/* Does what the control thread asks for; false: the trial ends at once. */
+static bool obey(struct turn *turn, unsigned asked)
+{
+	struct trial *t = turn->t;
+	uint64_t now = clock_ticks();
+	take_order(t);
+	/* A warm-up does not pause, and has nothing to tell. */
+	if (asked == TRIAL_ABORT || (asked == TRIAL_FINISH && now < t->measured_ticks))
+		return false;
+	if (!trial_measures(t, now))
+		return true;
+	if (asked == TRIAL_PAUSE)
+		pause_trial(turn);
+	else if (!t->finished_ns)
+		trial_finish(t, now);
+	return true;
+}
+
 void *trial_loop(void *arg)
 {
 	struct trial *t = arg;
@@ -244,8 +312,15 @@ void *trial_loop(void *arg)
 	gaps_begin(&t->gaps, now);
 	for (unsigned i = 0; i < t->inlet_count; i++)
 		t->inlets[i].look_ticks = now;
-	while (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
+	for (;;) {
 		unsigned received = 0, sent = 0;
+		unsigned asked = atomic_load_explicit(&t->asked, memory_order_relaxed);
+		if (__builtin_expect(asked != TRIAL_GO, 0)) {
+			t->interrupted = !obey(&turn, asked);
+			if (t->interrupted)
+				break;
+			now = clock_ticks();
+		}
 		/* What woke the thread has arrived: it is received before the next packet is sent,
 		 * which takes microseconds. */
 		if (turn.woken && t->outlet_count > 0 && t->inlet_count > 0) {
@@ -283,7 +358,6 @@ void *trial_loop(void *arg)
 	sleeper_close(&turn.sleeper);
 	if (awake >= 0)
 		close(awake);
-	t->interrupted = atomic_load(&t->stop);
 	atomic_store(&t->ended, true);
 	if (write(t->done_fd, &one, sizeof one) < 0)
 		trial_note(t, "eventfd refused a write");

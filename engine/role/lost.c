@@ -29,7 +29,8 @@ static void list(struct trial *t, const struct stream *m)
 	schedule_init(&schedule, &m->config.schedule);
 	for (uint64_t id = 0; id < sent; id++, schedule_advance(&schedule))
 		if (id >= m->seen.next || !seen_has(&m->seen, id))
-			arrivals_lost(a, (uint32_t)id, schedule.due_ns,
+			arrivals_lost(a, (uint32_t)id,
+				      schedule.due_ns + trial_paused_ns(t, schedule.due_ns),
 				      m->flags ? ARRIVALS_SIDE_B : 0);
 }
 

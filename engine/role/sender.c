@@ -94,13 +94,16 @@ static inline uint64_t rival_due(const struct trial *t, unsigned at)
 	return due;
 }
 
+static uint64_t grace_ticks(const struct trial *t)
+{
+	uint64_t grace = t->config.duration_ns / GRACE_DIVISOR;
+	return clock_ns_to_ticks(&t->scale, grace < GRACE_MAX_NS ? grace : GRACE_MAX_NS);
+}
+
 void sender_begin(struct trial *t)
 {
 	struct sender *s = &t->sender;
-	uint64_t grace = t->config.duration_ns / GRACE_DIVISOR;
-	if (grace > GRACE_MAX_NS)
-		grace = GRACE_MAX_NS;
-	s->stop_ticks = t->measured_end_ticks + clock_ns_to_ticks(&t->scale, grace);
+	s->stop_ticks = t->measured_end_ticks + grace_ticks(t);
 	s->active = t->stream_count;
 	for (unsigned i = 0; i < t->stream_count; i++) {
 		s->order[i] = &t->streams[i];
@@ -245,6 +248,39 @@ static void drop_held(struct trial *t, struct outlet *o)
 		for (unsigned i = 0; i < o->held_count; i++)
 			rate_count(&t->sender.offered, o->held_due[o->held_from + i], 1);
 	o->held_count = 0;
+}
+
+void sender_shift(struct trial *t, uint64_t ticks)
+{
+	struct sender *s = &t->sender;
+	s->stop_ticks += ticks;
+	for (unsigned i = 0; i < t->stream_count; i++) {
+		struct stream *m = &t->streams[i];
+		m->phase_ticks += ticks;
+		if (m->due_ticks != UINT64_MAX)
+			m->due_ticks += ticks;
+		if (m->last_tx_ticks)
+			m->last_tx_ticks += ticks;
+	}
+	for (unsigned i = 0; i < t->outlet_count; i++)
+		for (unsigned j = 0; j < t->outlets[i].held_count; j++)
+			t->outlets[i].held_due[t->outlets[i].held_from + j] += ticks;
+	rate_shift(&s->offered, ticks);
+	rate_shift(&s->sent, ticks);
+}
+
+void sender_cut(struct trial *t, uint64_t now)
+{
+	t->sender.stop_ticks = now + grace_ticks(t);
+	for (unsigned i = 0; i < t->stream_count; i++) {
+		struct stream *m = &t->streams[i];
+		m->phase_ns = t->config.duration_ns;
+		/* What was due is late, but still sent. */
+		if (m->schedule.due_ns >= m->phase_ns || asap(m))
+			finish(t, m);
+	}
+	for (unsigned i = t->stream_count; i-- > 0;)
+		settle(t, i);
 }
 
 void sender_end(struct trial *t)

@@ -372,13 +372,16 @@ int trial_start(struct trial *t, char *error, size_t size)
 	return err;
 }
 
-void trial_stop(struct trial *t)
+int trial_ask(struct trial *t, enum trial_order order)
 {
 	uint64_t one = 1;
-	atomic_store(&t->stop, true);
-	/* Wakes the thread if it sleeps; this cannot fail on an empty eventfd. */
-	if (write(t->stop_fd, &one, sizeof one) < 0)
-		return;
+	if (order < TRIAL_FINISH && atomic_load(&t->asked) >= TRIAL_FINISH)
+		return -EALREADY;
+	if (order == TRIAL_PAUSE && t->pauses_asked++ == TRIAL_PAUSES_MAX)
+		return -EMFILE;
+	atomic_store(&t->asked, order);
+	/* Wakes the thread if it sleeps. */
+	return write(t->stop_fd, &one, sizeof one) < 0 ? -errno : 0;
 }
 
 void trial_expect(struct trial *t, uint64_t packets)
@@ -423,7 +426,7 @@ void trial_join(struct trial *t)
 void trial_free(struct trial *t)
 {
 	if (t->thread_started) {
-		trial_stop(t);
+		trial_ask(t, TRIAL_ABORT);
 		pthread_join(t->thread, NULL);
 	}
 	close_recorders(t);

@@ -5,7 +5,7 @@
  *   control thread                         measuring thread (pinned to a CPU)
  *   trial_new: allocates, prefaults
  *   trial_start ------------------------>  sender_step / receiver_step, sleeps
- *     trial_stop, trial_end: flags           per packet: no allocation, lock, or
+ *     trial_ask, trial_end: flags            per packet: no allocation, lock, or
  *     trial_progress: relaxed reads          system call except the backend's
  *   trial_join  <------------------------  done_fd
  *   trial_report, trial_free
@@ -43,6 +43,20 @@ enum {
 	/* A histogram of 216 kB each, so 54 MiB. */
 	TRIAL_STREAMS_MAX = 256,
 	TRIAL_PORTS_MAX = THREAD_PORTS_MAX,
+	TRIAL_PAUSES_MAX = 64,
+};
+
+/* What a running trial is asked to do. */
+enum trial_order {
+	TRIAL_GO,
+	TRIAL_PAUSE, /* send nothing, and have the schedule wait: no packet is late by it */
+	TRIAL_FINISH, /* send nothing that is due later, and end as if that were the schedule's end */
+	TRIAL_ABORT, /* end at once */
+};
+
+/* A time in which nothing was due. */
+struct trial_pause {
+	uint64_t at_ticks, length_ticks;
 };
 
 struct stream_config {
@@ -175,6 +189,9 @@ struct trial {
 	struct receiver receiver;
 	struct gaps gaps;
 	struct interruptions *interruptions;
+	struct trial_pause pauses[TRIAL_PAUSES_MAX];
+	unsigned pause_count;
+	uint64_t finished_ns; /* of the schedule, when it was asked to finish; 0: it was not */
 	uint32_t seconds;
 	uint8_t measured_flags; /* in the measured packets, besides */
 	uint64_t *rates; /* offered, sent, received: `seconds` each */
@@ -192,17 +209,21 @@ struct trial {
 	pthread_t thread;
 	bool thread_started;
 	int stop_fd, done_fd; /* eventfds: to the thread, from the thread */
-	atomic_bool stop;
+	_Atomic unsigned asked; /* an enum trial_order */
+	unsigned pauses_asked; /* the control thread's */
 	atomic_bool begun, ended;
 	_Atomic uint64_t expect; /* packets that a sink expects; UINT64_MAX: unknown */
 	/* For progress; written once per turn. */
 	_Atomic uint64_t shown_sent, shown_received;
+	_Atomic uint64_t paused_ns; /* in all */
 };
 
 /* Each stream has both halves or the same one; see trial_config. -errno with a message. */
 int trial_new(const struct trial_config *config, struct trial **out, char *error, size_t size);
 int trial_start(struct trial *t, char *error, size_t size);
-void trial_stop(struct trial *t);
+/* Later orders replace earlier ones, but none an abort, or a finish by a pause: -EALREADY. -EMFILE: it
+ * has paused too often. */
+int trial_ask(struct trial *t, enum trial_order order);
 void trial_expect(struct trial *t, uint64_t packets);
 void trial_join(struct trial *t);
 void trial_free(struct trial *t);
@@ -213,6 +234,14 @@ int streams_init(struct trial *t);
 void streams_free(struct trial *t);
 /* How many ids a stream needs at most; 0: unknown. */
 uint64_t stream_ids(const struct stream_config *c, uint64_t duration_ns);
+
+/* Pauses and the early end; see breaks.c. Whether all streams are past their warm-up: */
+bool trial_measures(const struct trial *t, uint64_t now);
+/* Ends a pause that began at `from`. */
+void trial_resume(struct trial *t, uint64_t from, uint64_t now);
+void trial_finish(struct trial *t, uint64_t now);
+/* How long the pauses were that a packet waited for, by its time in the schedule. */
+uint64_t trial_paused_ns(const struct trial *t, uint64_t due_ns);
 
 /* Adds the packets that did not arrive to the arrivals, when the trial has ended; see lost.c. */
 void trial_list_lost(struct trial *t);
@@ -228,6 +257,10 @@ static inline uint64_t sender_due(const struct trial *t)
 {
 	return t->sender.order[0]->due_ticks;
 }
+/* Moves all that is to come by the length of a pause. */
+void sender_shift(struct trial *t, uint64_t ticks);
+/* Ends the schedules now. */
+void sender_cut(struct trial *t, uint64_t now);
 /* Releases the packets that ports did not take. */
 void sender_end(struct trial *t);
 /* Called after the end: counts packets that were never sent as offered in the second they were

@@ -23,6 +23,14 @@ void waits_read(struct waits *w)
 	waits_add(w, thread_runs_read(w->fd));
 }
 
+void waits_skip(struct waits *w)
+{
+	struct thread_runs now = thread_runs_read(w->fd);
+	w->begin.count += now.count - w->last.count;
+	w->begin.delay_ns += now.delay_ns - w->last.delay_ns;
+	w->last = now;
+}
+
 struct thread_runs waits_end(struct waits *w)
 {
 	waits_read(w);

@@ -35,6 +35,8 @@ void waits_begin(struct waits *w, const struct clock_scale *scale);
 /* Adds what was since the last look. */
 void waits_add(struct waits *w, struct thread_runs now);
 void waits_read(struct waits *w);
+/* Leaves out what was since the last look: the thread had nothing to do. */
+void waits_skip(struct waits *w);
 /* The last look; returns the runs since the begin. */
 struct thread_runs waits_end(struct waits *w);
 

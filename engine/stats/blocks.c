@@ -44,6 +44,20 @@ void blocks_turn(struct blocks *b, uint64_t ticks)
 	b->end_ticks = at + 1 < b->count ? b->begin_ticks + (at + 1) * b->length_ticks : UINT64_MAX;
 }
 
+void blocks_shift(struct blocks *b, uint64_t ticks)
+{
+	b->begin_ticks += ticks;
+	if (b->end_ticks != UINT64_MAX)
+		b->end_ticks += ticks;
+}
+
+void blocks_cut(struct blocks *b, uint64_t ticks)
+{
+	uint32_t begun = blocks_begun(b, ticks);
+	b->count = begun ? begun : 1;
+	blocks_turn(b, ticks);
+}
+
 void blocks_sum(const struct blocks *b, struct histogram *sum)
 {
 	histogram_clear(sum);

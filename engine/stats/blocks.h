@@ -29,6 +29,10 @@ int blocks_init(struct blocks *b, uint64_t duration_ns);
 void blocks_begin(struct blocks *b, uint64_t begin_ticks, uint64_t end_ticks);
 /* Makes the block of this moment the one that runs. */
 void blocks_turn(struct blocks *b, uint64_t ticks);
+/* Moves what is to come, as so much time is not to count. */
+void blocks_shift(struct blocks *b, uint64_t ticks);
+/* Makes the block of this moment the last one. */
+void blocks_cut(struct blocks *b, uint64_t ticks);
 /* How many have begun by this moment. */
 uint32_t blocks_begun(const struct blocks *b, uint64_t ticks);
 /* Adds all of them up. */

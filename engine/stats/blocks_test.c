@@ -85,12 +85,36 @@ static void test_the_whole_is_the_sum(void **state)
 	blocks_free(&b);
 }
 
+/* Time that does not count moves what is to come, and a trial that ends early has fewer. */
+static void test_blocks_wait_and_end_early(void **state)
+{
+	(void)state;
+	struct blocks b;
+	assert_int_equal(blocks_init(&b, 10 * BLOCK_LEAST_NS), 0);
+	blocks_begin(&b, 1000, 2000);
+	assert_int_equal(b.count, 10);
+	blocks_look(&b, 1150);
+	assert_ptr_equal(b.now, &b.list[1]);
+	blocks_shift(&b, 500);
+	blocks_look(&b, 1650);
+	assert_ptr_equal(b.now, &b.list[1]);
+	blocks_look(&b, 1700);
+	assert_ptr_equal(b.now, &b.list[2]);
+	blocks_cut(&b, 1830);
+	assert_int_equal(b.count, 4);
+	assert_ptr_equal(b.now, &b.list[3]);
+	blocks_look(&b, 5000);
+	assert_ptr_equal(b.now, &b.list[3]);
+	blocks_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_block_is_shorter_than_a_millisecond),
 		cmocka_unit_test(test_a_packet_is_in_the_block_of_its_moment),
 		cmocka_unit_test(test_the_whole_is_the_sum),
+		cmocka_unit_test(test_blocks_wait_and_end_early),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

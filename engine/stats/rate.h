@@ -17,6 +17,12 @@ static inline void rate_init(struct rate_counter *r, uint64_t *counts, uint32_t 
 				   second_ticks};
 }
 
+/* Moves the current second's end, as so much time is not to count. */
+static inline void rate_shift(struct rate_counter *r, uint64_t ticks)
+{
+	r->boundary_ticks += ticks;
+}
+
 /* Times must not decrease, except by rounding at a second's end; earlier ones count in the current
  * second. */
 static inline void rate_count(struct rate_counter *r, uint64_t ticks, uint64_t packets)
