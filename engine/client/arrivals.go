@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 	"os"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -57,6 +59,9 @@ type Arrivals struct {
 	memory []byte
 	next   uint64 // row
 	ticks  uint64 // of the row before
+	// takenNs is when the last packet was due that Take returned.
+	takenNs int64
+	late    uint64
 }
 
 // NewArrivals makes memory that takes no room until an engine uses it.
@@ -83,7 +88,7 @@ func (a *Arrivals) unmap() error {
 	return unix.Munmap(memory)
 }
 
-// Begin has Next begin with a trial's first packet. Call it when the trial has begun (Events.Started), or ended.
+// Begin has Next and Take begin with a trial's first packet. Call it when the trial has begun (Events.Started), or ended.
 func (a *Arrivals) Begin() error {
 	if err := a.begin(); err != nil {
 		return fmt.Errorf("the engine's arrivals: %w", errors.Join(err, a.unmap()))
@@ -115,6 +120,7 @@ func (a *Arrivals) begin() error {
 		return fmt.Errorf("%d rows have no room in %d bytes", a.word(arrivalsCapacity), len(a.memory))
 	}
 	a.next, a.ticks = 0, a.word(arrivalsBaseTicks)
+	a.takenNs, a.late = math.MinInt64, 0
 	return nil
 }
 
@@ -185,21 +191,55 @@ type Loss struct {
 	SideB bool  // of a duet's second stream
 }
 
-// Lost returns the lost packets of a trial that has ended, those of each stream in the order in which they were due.
+// Lost returns the lost packets of a trial that pauses, so far, or has ended, those of each stream in the order in which
+// they were due.
 func (a *Arrivals) Lost() iter.Seq[Loss] {
 	return func(yield func(Loss) bool) {
-		first, capacity := a.word(arrivalsWritten), a.word(arrivalsCapacity)
-		for i := range a.word(arrivalsLost) {
-			if first+i >= capacity {
-				return
-			}
-			row := a.row(first + i)
+		capacity := a.word(arrivalsCapacity)
+		for i := range min(a.word(arrivalsLost), capacity) {
+			row := a.row(capacity - 1 - i)
 			if !yield(Loss{DueNs: int64(row &^ (1 << 63)), SideB: row>>63 != 0}) {
 				return
 			}
 		}
 	}
 }
+
+// Sent is a measured packet that was sent.
+type Sent struct {
+	DueNs, ReceivedNs int64 // since the first measured packet was due; ReceivedNs is NotReceived for a lost one
+	SideB             bool  // of a duet's second stream
+}
+
+// NotReceived is when a lost packet was received.
+const NotReceived = -1
+
+// Take returns the packets that were due since it was last called, in the order in which they were due, also those that
+// did not arrive. Call it in the state TrialPaused or TrialEnded, and do not call Next besides. A packet that arrives only
+// after the pause by which it was lost is not returned again; Late counts these.
+func (a *Arrivals) Take() []Sent {
+	var sent []Sent
+	for one := range a.Next() {
+		if one.DueNs <= a.takenNs {
+			a.late++
+			continue
+		}
+		sent = append(sent, Sent{one.DueNs, one.DueNs + one.LatencyNs, one.SideB})
+	}
+	for one := range a.Lost() {
+		if one.DueNs > a.takenNs {
+			sent = append(sent, Sent{one.DueNs, NotReceived, one.SideB})
+		}
+	}
+	slices.SortStableFunc(sent, func(x, y Sent) int { return cmp.Compare(x.DueNs, y.DueNs) })
+	if len(sent) > 0 {
+		a.takenNs = sent[len(sent)-1].DueNs
+	}
+	return sent
+}
+
+// Late is how many packets arrived after Take had returned them as lost.
+func (a *Arrivals) Late() uint64 { return a.late }
 
 // ArrivalCounts is what the answer to a trial says of its arrivals.
 type ArrivalCounts struct {

@@ -158,10 +158,10 @@ func (c *Client) End(txPackets uint64) error {
 
 // Pause has a running trial send nothing until Resume, while its schedule waits: no packet is late by it. What is under
 // way arrives first; then the measuring thread leaves its CPU, and Arrivals are in the state TrialPaused. A warm-up does
-// not pause, but what it is followed by. Like Abort, these are called while Trial runs, which skips their answers.
+// not pause, but what follows it. Like Abort, these are called while Trial runs, which skips their answers.
 func (c *Client) Pause() error { return c.send("pause", nil) }
 
-// Resume ends a pause.
+// Resume ends a pause. The next one is told from this one by the state TrialRunning between them.
 func (c *Client) Resume() error { return c.send("resume", nil) }
 
 // Finish ends a running trial as if its schedule ended now: what is under way arrives, and nothing counts as lost by

@@ -178,3 +178,75 @@ func TestAWarmUpIsAborted(t *testing.T) {
 		t.Errorf("interrupted %v after %d ns, %v", r.Interrupted, r.StoppedNs, err)
 	}
 }
+
+// TestLooksTakeAllThatWasSent: in each pause all packets before it are there, in the order in which they were due, also
+// the lost ones, and none twice.
+func TestLooksTakeAllThatWasSent(t *testing.T) {
+	t.Parallel()
+	arrivals, file := newArrivals(t)
+	engine := startWith(t, "", arrivals)
+	for i, side := range []string{"", "-b"} {
+		open(t, engine, client.Port{
+			Name: "tx" + side, Backend: "fault", Interface: "x" + side, LocalIP: "10.0.0.1", PeerIP: "10.0.0.2", LocalMAC: macs["tx"], PeerMAC: macs["rx"],
+			Wait: "spin", Fault: &client.Fault{Drop: 0.1 * float64(i+1), Seed: 5},
+		})
+		open(t, engine, client.Port{Name: "rx" + side, Backend: "memory", Interface: "x" + side, LocalIP: "10.0.0.2", Wait: "spin"})
+	}
+	trial := duetTrial("loop")
+	trial.Arrivals, trial.DurationNs, trial.DrainNs = file, 400e6, 50e6
+	var taken []client.Sent
+	looks := 0
+	begun := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		<-begun
+		for looks < 4 && arrivals.State() != client.TrialEnded {
+			_ = engine.Pause() // or the trial has just ended
+			awaitState(arrivals, client.TrialPaused)
+			if arrivals.State() != client.TrialEnded {
+				taken = append(taken, arrivals.Take()...)
+				looks++
+			}
+			_ = engine.Resume()
+			awaitState(arrivals, client.TrialRunning)
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	r, err := engine.Trial(trial, client.Events{Started: func(client.Started) {
+		if err := arrivals.Begin(); err != nil {
+			t.Error(err)
+		}
+		close(begun)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	taken = append(taken, arrivals.Take()...)
+	var lost, sent [2]uint64
+	var dueNs []int64
+	for _, one := range taken {
+		side := 0
+		if one.SideB {
+			side = 1
+		}
+		sent[side]++
+		if one.ReceivedNs == client.NotReceived {
+			lost[side]++
+		}
+		dueNs = append(dueNs, one.DueNs)
+	}
+	if !slices.IsSorted(dueNs) || arrivals.Late() != 0 {
+		t.Errorf("not in the order of time, or %d arrived after they were lost", arrivals.Late())
+	}
+	for side, s := range r.Streams {
+		if sent[side] != s.TxPackets || lost[side] != s.TxPackets-s.RxPackets || lost[side] == 0 {
+			t.Errorf("side %s: %d sent and %d lost, want %d and %d", s.Name, sent[side], lost[side], s.TxPackets, s.TxPackets-s.RxPackets)
+		}
+	}
+	checkWaited(t, dueNs, 500_000, r.Pauses)
+	if looks == 4 && len(r.Pauses) == 0 {
+		t.Error("no pause is told of")
+	}
+}

@@ -17,10 +17,24 @@ static uint64_t paused_ticks(const struct trial *t)
 	return ticks;
 }
 
+/* When the next packet is due in the schedule. Packets are sent in the order in which they are due. */
+static uint64_t next_due_ns(const struct trial *t, uint64_t now)
+{
+	uint64_t due_ns = UINT64_MAX;
+	if (t->outlet_count == 0)
+		return clock_ticks_to_ns(&t->scale, now - t->measured_ticks - paused_ticks(t));
+	for (unsigned i = 0; i < t->stream_count; i++) {
+		const struct stream *m = &t->streams[i];
+		if (m->due_ticks != UINT64_MAX && m->schedule.due_ns < due_ns)
+			due_ns = m->schedule.due_ns;
+	}
+	return due_ns;
+}
+
 void trial_resume(struct trial *t, uint64_t from, uint64_t now)
 {
-	uint64_t ticks = now - from;
-	t->pauses[t->pause_count++] = (struct trial_pause){from, ticks};
+	uint64_t ticks = now - from, due_ns = next_due_ns(t, from);
+	t->pauses[t->pause_count++] = (struct trial_pause){from, ticks, due_ns};
 	t->measured_end_ticks += ticks;
 	t->drain_end_ticks += ticks;
 	if (t->outlet_count > 0)
@@ -51,12 +65,8 @@ void trial_finish(struct trial *t, uint64_t now)
 
 uint64_t trial_paused_ns(const struct trial *t, uint64_t due_ns)
 {
-	uint64_t before = 0;
-	for (unsigned i = 0; i < t->pause_count; i++) {
-		uint64_t ran = t->pauses[i].at_ticks - t->measured_ticks - before;
-		if (clock_ticks_to_ns(&t->scale, ran) > due_ns)
-			break;
-		before += t->pauses[i].length_ticks;
-	}
-	return clock_ticks_to_ns(&t->scale, before);
+	uint64_t ticks = 0;
+	for (unsigned i = 0; i < t->pause_count && t->pauses[i].due_ns <= due_ns; i++)
+		ticks += t->pauses[i].length_ticks;
+	return clock_ticks_to_ns(&t->scale, ticks);
 }

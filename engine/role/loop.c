@@ -256,8 +256,10 @@ static void pause_trial(struct turn *turn)
 		bool all = t->outlet_count == 0 || t->receiver.unique >= t->sender.send_lag.count;
 		if (!resting && (all || now >= patience)) {
 			resting = true;
-			if (arrivals)
+			if (arrivals) {
+				trial_list_lost(t, t->pause_count == 0);
 				arrivals_tell(arrivals, ARRIVALS_PAUSED);
+			}
 		}
 		show(t);
 		if (resting)

@@ -290,7 +290,7 @@ static void close_arrivals(struct trial *t)
 	if (!a)
 		return;
 	if (atomic_load(&t->ended))
-		trial_list_lost(t);
+		trial_list_lost(t, true);
 	arrivals_close(a, t->scale_end.ns_per_tick, &t->arrived);
 	t->receiver.arrivals = NULL;
 }

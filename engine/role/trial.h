@@ -57,6 +57,7 @@ enum trial_order {
 /* A time in which nothing was due. */
 struct trial_pause {
 	uint64_t at_ticks, length_ticks;
+	uint64_t due_ns; /* in the schedule, of the first packet that waited */
 };
 
 struct stream_config {
@@ -136,6 +137,9 @@ struct stream {
 	uint64_t early; /* received before they were sent, according to the clocks */
 	struct histogram *latency; /* NULL for a single stream: all latencies are its */
 	uint64_t intended; /* set at the end */
+	/* Up to where its lost packets are listed. */
+	struct schedule listed;
+	uint64_t listed_id, listed_untold;
 	struct stream_config config;
 };
 
@@ -243,8 +247,9 @@ void trial_finish(struct trial *t, uint64_t now);
 /* How long the pauses were that a packet waited for, by its time in the schedule. */
 uint64_t trial_paused_ns(const struct trial *t, uint64_t due_ns);
 
-/* Adds the packets that did not arrive to the arrivals, when the trial has ended; see lost.c. */
-void trial_list_lost(struct trial *t);
+/* Adds the packets to the arrivals that were sent and did not arrive: those since it was last called, or
+ * `again` all of them, as some may have come since. See lost.c. */
+void trial_list_lost(struct trial *t, bool again);
 
 /* The measuring thread's body; see loop.c. */
 void *trial_loop(void *trial);

@@ -125,11 +125,18 @@ void arrivals_lost(struct arrivals *a, uint32_t id, uint64_t due_ns, uint32_t ma
 {
 	if (!arrivals_chosen(a, id))
 		return;
-	if (a->next + a->header->lost == a->end) {
+	if (a->next == a->end) {
 		a->header->lost_missed++;
 		return;
 	}
-	a->next[a->header->lost++] = due_ns | (uint64_t)mark << 32;
+	*--a->end = due_ns | (uint64_t)mark << 32;
+	a->header->lost++;
+}
+
+void arrivals_found(struct arrivals *a)
+{
+	a->end = a->rows + a->header->capacity;
+	a->header->lost = a->header->lost_missed = 0;
 }
 
 void arrivals_lost_untold(struct arrivals *a, uint64_t packets)

@@ -6,7 +6,7 @@
  * A row is a word. Its low half is the time since the row before, in units of 16 ticks, and two
  * marks; its high half is the latency in ns, or UINT32_MAX if that is longer. A longer time than
  * fits takes rows of its own, which are no packets: their time is ARRIVALS_CARRY. Rows of lost
- * packets follow when the trial has ended. docs/engine-protocol.md has the layout; engine/client
+ * packets grow from the other end, in pauses and when the trial has ended. docs/engine-protocol.md has the layout; engine/client
  * reads it.
  *
  * What does not fit is left out as a whole: 1 in `one_in` packets has a row, chosen by its id, so
@@ -56,8 +56,8 @@ struct arrivals_header {
 	_Alignas(64) _Atomic uint64_t written;
 	_Atomic uint32_t state;
 	uint32_t reserved2;
-	/* When the trial has ended: rows of lost packets, packets without a row for lack of room
-	 * (arrived, lost), and latencies that did not fit. */
+	/* Rows of lost packets, and packets without a row for lack of room (arrived, lost); missed, and
+	 * saturated latencies, are set when the trial has ended. */
 	uint64_t lost, missed, lost_missed, saturated;
 	uint8_t reserved3[16];
 };
@@ -92,11 +92,13 @@ int arrivals_open(struct arrivals **out, const struct arrivals_config *config);
 void arrivals_begin(struct arrivals *a, uint64_t base_ticks, uint64_t measured_ticks,
 		    const struct clock_scale *scale);
 
-/* Call when the measuring thread has ended: adds a lost packet, by when it was due, in ns since the
- * measured packets began. */
+/* Adds a lost packet, by when it was due, in ns since the measured packets began. The state that is told
+ * next shows it to readers. */
 void arrivals_lost(struct arrivals *a, uint32_t id, uint64_t due_ns, uint32_t mark);
 /* Lost packets of which is not known when they were due. */
 void arrivals_lost_untold(struct arrivals *a, uint64_t packets);
+/* Forgets those that were added. */
+void arrivals_found(struct arrivals *a);
 
 /* Tells readers that the trial has ended, copies the final header, and unmaps the memory; the file
  * keeps it. */

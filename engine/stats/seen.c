@@ -36,11 +36,16 @@ size_t seen_bytes(const struct seen *s)
 	return (size_t)(s->word_mask + 1) * sizeof *s->words;
 }
 
+bool seen_whole(const struct seen *s)
+{
+	return s->next == 0 || (s->next - 1) >> 6 <= s->word_mask;
+}
+
 bool seen_missing(const struct seen *s, struct seen_missing *out)
 {
 	uint64_t run = 0;
 	memset(out, 0, sizeof *out);
-	if (s->next > 0 && (s->next - 1) >> 6 > s->word_mask)
+	if (!seen_whole(s))
 		return false;
 	for (uint64_t id = 0; id < s->next; id++) {
 		uint64_t word = s->words[id >> 6];

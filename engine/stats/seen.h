@@ -37,10 +37,13 @@ struct seen_missing {
 	uint64_t runs, longest, longest_from;
 };
 
-/* False where the window has forgotten the first ids. */
+/* Whether the window has forgotten none of the first ids. */
+bool seen_whole(const struct seen *s);
+
+/* False where it has. */
 bool seen_missing(const struct seen *s, struct seen_missing *out);
 
-/* Whether a packet came, where the window has forgotten none (seen_missing). */
+/* Whether a packet came, where the window has forgotten none. */
 bool seen_has(const struct seen *s, uint64_t id);
 
 /* Moves the window so that it ends with `word`. */
