@@ -13,7 +13,7 @@ import (
 
 // comparedInTable are the figures in the terminal's table; JSON has all.
 var comparedInTable = []string{"offered_pps", "received_pps", "loss_ratio", "latency_p50_ns", "latency_p99_ns",
-	"latency_p99_9_ns", "latency_p99_99_ns", "latency_max_ns"}
+	"latency_p99_9_ns", "latency_p99_99_ns", "latency_max_ns", "latency_undisturbed_p50_ns", "latency_undisturbed_p99_ns", "latency_undisturbed_p99_9_ns"}
 
 // WriteComparison writes the sides for a terminal: a block for each combination of variables, a
 // line for each figure.
@@ -103,7 +103,7 @@ func pairTable(p Pair) (t *terminal.Table, same []string) {
 	t.Words(fmt.Sprintf("%.0f %% interval", 100*confidence.Level))
 	t.Words("")
 	for _, c := range p.Figures {
-		if !contains(comparedInTable, c.Figure.Name) {
+		if !contains(comparedInTable, c.Figure.Name) || c.Figure.Optional && c.A == nil && c.B == nil {
 			continue
 		}
 		ratio, interval := ratioText(c.Ratio), intervalText(c.Interval)

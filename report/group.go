@@ -89,6 +89,8 @@ type Figure struct {
 	// Title and Unit are the head of a table column; Scale converts the value to Unit.
 	Title, Unit string
 	Scale       float64
+	// Optional figures are left out of a table if nothing there has them.
+	Optional bool
 	// Of is false if the trial does not support the figure.
 	Of func(result.Trial) (float64, bool)
 }
@@ -108,6 +110,13 @@ var received = figure("received_pps", "received", "pps", 1)
 // name in summary.json.
 func LatencyFigure(name string) Figure {
 	return figure("latency_"+name+"_ns", strings.ReplaceAll(name, "_", "."), "µs", 1e-3)
+}
+
+// UndisturbedFigure is a percentile of the latency without the host's interruptions, by its name in summary.json.
+func UndisturbedFigure(name string) Figure {
+	f := figure("latency_undisturbed_"+name+"_ns", "undisturbed "+strings.ReplaceAll(name, "_", "."), "µs", 1e-3)
+	f.Optional = true
+	return f
 }
 
 // figure is that of the column of a trial with this name.

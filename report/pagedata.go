@@ -46,8 +46,10 @@ type pageData struct {
 	Trials    []pageTrial `json:"trials"`
 	Totals    Totals      `json:"totals"`
 	// Wakes says what the latencies of ends that sleep contain; empty: none sleeps.
-	Wakes     string      `json:"wakes,omitempty"`
-	Baselines []pageTrial `json:"baselines"`
+	Wakes string `json:"wakes,omitempty"`
+	// Undisturbed is what is known of the latencies without the host's interruptions, in words.
+	Undisturbed []string    `json:"undisturbed,omitempty"`
+	Baselines   []pageTrial `json:"baselines"`
 	// Searches are the findings of search methods.
 	Searches []SearchGroup `json:"searches"`
 	// Tails are the estimates of the 99.99999th percentile from each group's slowest packets.
@@ -104,6 +106,8 @@ type pageCurves struct {
 	Latency *Curve `json:"latency"`
 	FromTx  *Curve `json:"from_tx"`
 	SendLag *Curve `json:"send_lag"`
+	// Undisturbed is the latency without the host's interruptions; of a group, if all its trials know it.
+	Undisturbed *Curve `json:"undisturbed"`
 }
 
 // newPageData reads a whole result, as far as a page can show it. Missing or damaged files become
@@ -113,7 +117,7 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 	totals := TotalsOf(r.Summary.Trials, r.Searches)
 	r = firstTrials(r, maxPageTrials)
 	shown := r.Shown()
-	p := pageData{Schema: PageSchema, Totals: totals, Wakes: wakeText(shown), Name: r.Summary.Name, Started: r.Summary.Started,
+	p := pageData{Schema: PageSchema, Totals: totals, Wakes: wakeText(shown), Undisturbed: undisturbedLines(Groups(shown)), Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
 		Baselines: []pageTrial{}, Curves: []result.Published{}, Traces: []pageTrace{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
 	limits := trialLimitsFor(len(shown))
@@ -130,6 +134,7 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 		}
 		drawn := g.Drawn()
 		var merged result.Histograms // of one group at a time, as each takes a megabyte
+		undisturbed := true
 		for _, t := range g.Trials {
 			at := indexes[t.ID]
 			group.Trials = append(group.Trials, at)
@@ -137,10 +142,14 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 			p.Trials[at], histograms = p.readTrial(t, r.TrialFolder(t.ID), limits)
 			if slices.ContainsFunc(drawn, func(d result.Trial) bool { return d.ID == t.ID }) {
 				mergeInto(&merged, histograms)
+				undisturbed = undisturbed && histograms.Undisturbed != nil
 			}
 			if done++; progress != nil {
 				progress(done, len(shown))
 			}
+		}
+		if !undisturbed {
+			merged.Undisturbed = nil
 		}
 		group.Curves = curvesOf(merged)
 		p.Groups = append(p.Groups, group)
@@ -316,7 +325,7 @@ func mergeInto(sum *result.Histograms, trial result.Histograms) {
 	for _, pair := range []struct {
 		to   **result.Histogram
 		from *result.Histogram
-	}{{&sum.Latency, trial.Latency}, {&sum.FromTx, trial.FromTx}, {&sum.SendLag, trial.SendLag}} {
+	}{{&sum.Latency, trial.Latency}, {&sum.FromTx, trial.FromTx}, {&sum.SendLag, trial.SendLag}, {&sum.Undisturbed, trial.Undisturbed}} {
 		if pair.from == nil {
 			continue
 		}
@@ -328,5 +337,5 @@ func mergeInto(sum *result.Histograms, trial result.Histograms) {
 }
 
 func curvesOf(h result.Histograms) pageCurves {
-	return pageCurves{Latency: ThinCurve(h.Latency), FromTx: ThinCurve(h.FromTx), SendLag: ThinCurve(h.SendLag)}
+	return pageCurves{Latency: ThinCurve(h.Latency), FromTx: ThinCurve(h.FromTx), SendLag: ThinCurve(h.SendLag), Undisturbed: ThinCurve(h.Undisturbed)}
 }

@@ -69,6 +69,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		if text := wakeText(summary.Trials); text != "" {
 			out.WriteString("\n" + terminal.Wrap(text, 0, 0, s.Columns) + "\n")
 		}
+		writeUndisturbed(&out, s, groups, summary.Trials)
 		writePaths(&out, s, summary.Trials)
 		writeLosses(&out, s, summary.Trials)
 		writeWindows(&out, s, summary.Trials)
@@ -282,13 +283,17 @@ func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Searc
 	return writeJSON(w, document)
 }
 
-// AllFigures are rates, loss and all latency figures.
+// AllFigures are rates, loss and all latency figures, those without the host's interruptions last.
 func AllFigures() []Figure {
 	figures := append(RateFigures(), LatencyFigure("min"), LatencyFigure("mean"))
 	for _, p := range result.NamedPercentiles() {
 		figures = append(figures, LatencyFigure(p.Name))
 	}
-	return append(figures, LatencyFigure("max"))
+	figures = append(figures, LatencyFigure("max"))
+	for _, name := range []string{"p50", "p90", "p99", "p99_9", "p99_99"} {
+		figures = append(figures, UndisturbedFigure(name))
+	}
+	return figures
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -44,6 +44,7 @@ var columns = slices.Concat(
 	latencyColumns("latency", "receive − intended send", func(t *Trial) *Percentiles { return &t.Latency }),
 	latencyColumns("from_tx", "receive − actual send", func(t *Trial) *Percentiles { return &t.FromTx }),
 	latencyColumns("send_lag", "actual − intended send", func(t *Trial) *Percentiles { return &t.SendLag }),
+	undisturbedColumns(),
 	[]Column{
 		ofTrial("verdict", everywhere, "`clean`, `noisy` or `invalid`", func(t *Trial) Verdict { return t.Verdict }),
 		ofTrial("reasons", everywhere, "why, separated by `; `", func(t *Trial) string { return strings.Join(t.Reasons, "; ") }),
@@ -138,6 +139,33 @@ func latencyColumns(prefix, about string, of func(*Trial) *Percentiles) []Column
 		list = append(list, figure(named.Name))
 	}
 	return append(list, figure("max"), ofTrial(prefix+"_count", everywhere, "number of these latencies", func(t *Trial) uint64 { return of(t).Count }))
+}
+
+func undisturbedColumns() []Column {
+	list := []Column{ofTrial("undisturbed_share", InExport, "the share of the packets that no interruption of the host touched", func(t *Trial) *float64 {
+		if t.Undisturbed == nil {
+			return nil
+		}
+		return &t.Undisturbed.Share
+	})}
+	for _, figure := range []struct {
+		end, about string
+		of         func(*UndisturbedPercentile) *int64
+	}{
+		{"", "the latency without the host's interruptions", func(p *UndisturbedPercentile) *int64 { return p.ValueNs }},
+		{"_low", "the lower end of its 95 % interval", func(p *UndisturbedPercentile) *int64 { return p.LowNs }},
+		{"_high", "the upper end, empty if it is open", func(p *UndisturbedPercentile) *int64 { return p.HighNs }},
+	} {
+		for _, named := range NamedPercentiles() {
+			list = append(list, ofTrial("latency_undisturbed_"+named.Name+figure.end+"_ns", InExport, figure.about, func(t *Trial) *int64 {
+				if p := t.Undisturbed.Percentile(named.Name); p != nil {
+					return figure.of(p)
+				}
+				return nil
+			}))
+		}
+	}
+	return list
 }
 
 func ofMaximum(of func(*Share) float64) func(*Details) *float64 {

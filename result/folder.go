@@ -45,10 +45,8 @@ func (f Folder) Histograms() (Histograms, error) {
 	if err != nil {
 		return Histograms{}, f.broken(HlogFile, err)
 	}
-	for _, s := range histograms.series() {
-		if *s.histogram == nil {
-			return Histograms{}, f.broken(HlogFile, fmt.Errorf("the series %s is missing", s.tag))
-		}
+	if tag := histograms.missing(); tag != "" {
+		return Histograms{}, f.broken(HlogFile, fmt.Errorf("the series %s is missing", tag))
 	}
 	histograms.Latency.exact(f.trial.Latency)
 	histograms.FromTx.exact(f.trial.FromTx)

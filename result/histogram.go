@@ -23,11 +23,14 @@ type Histogram struct {
 	sum      float64
 }
 
-// Histograms are the three that a trial records.
+// Histograms are those that a trial records.
 type Histograms struct {
 	Latency *Histogram // receive − intended send
 	FromTx  *Histogram // receive − actual send
 	SendLag *Histogram // actual − intended send
+	// Undisturbed is the latency without the host's interruptions: packets that were left alone, each counted by how many
+	// it stands for. It is nil where that is not known.
+	Undisturbed *Histogram
 }
 
 // Sparse is a histogram as the engine reports it: pairs of an index into HdrHistogram's counts

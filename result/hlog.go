@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// The three series in latency.hlog. The latency has no tag, because readers without tag support, or
+// The series in latency.hlog. The latency has no tag, because readers without tag support, or
 // without a chosen tag, show the untagged series; files of earlier versions have a tag on it, too.
 const (
 	TagLatency = "latency"
 	TagFromTx  = "from_tx"
 	TagSendLag = "send_lag"
+	// TagUndisturbed is of trials in which it is known.
+	TagUndisturbed = "undisturbed"
 )
 
 // series lists the histograms with their tags, in file order.
@@ -22,7 +24,17 @@ func (h *Histograms) series() []struct {
 	return []struct {
 		tag       string
 		histogram **Histogram
-	}{{TagLatency, &h.Latency}, {TagFromTx, &h.FromTx}, {TagSendLag, &h.SendLag}}
+	}{{TagLatency, &h.Latency}, {TagFromTx, &h.FromTx}, {TagSendLag, &h.SendLag}, {TagUndisturbed, &h.Undisturbed}}
+}
+
+// missing names a series that every trial has, but this one has not; empty if it has them all.
+func (h *Histograms) missing() string {
+	for _, s := range h.series() {
+		if *s.histogram == nil && s.tag != TagUndisturbed {
+			return s.tag
+		}
+	}
+	return ""
 }
 
 // span is when a trial's measured packets were sent.
@@ -78,6 +90,9 @@ func writeHlog(w io.Writer, histograms Histograms, blocks *Blocks, when span) er
 	comments := []string{
 		"nines: latency of one trial; values are nanoseconds, times seconds, Interval_Max milliseconds",
 		"nines: without a tag: receive - intended send; Tag=from_tx is receive - actual send, send_lag actual - intended send",
+	}
+	if histograms.Undisturbed != nil {
+		comments = append(comments, "nines: Tag=undisturbed is the latency without the host's interruptions, each packet counted by how many it stands for")
 	}
 	if blocks != nil {
 		comments = append(comments, "nines: the lines without a tag are blocks of time, whose sum is the trial")

@@ -203,3 +203,25 @@ func TestBlocksThatLackPacketsAreRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The latency without interruptions is a series of its own, which not every trial has.
+func TestUndisturbedIsASeries(t *testing.T) {
+	for _, has := range []bool{true, false} {
+		w, err := Create(t.TempDir(), "x", testStart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := record(1, 100)
+		if has {
+			r.Histograms.Undisturbed = histogramOf(1000, 2000, 2000)
+		}
+		trial, err := w.AddTrial(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := mustOpen(t, w.Dir()).TrialFolder(trial.ID).Histograms()
+		if err != nil || (h.Undisturbed != nil) != has || has && h.Undisturbed.Count() != 3 || h.Latency.Count() != 100 {
+			t.Errorf("has %v: %+v, %v", has, h.Undisturbed, err)
+		}
+	}
+}

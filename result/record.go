@@ -93,10 +93,8 @@ func (r *Record) check() error {
 	if t.Repeat < 1 {
 		wrong = append(wrong, fmt.Errorf("repeat is %d, but is counted from 1", t.Repeat))
 	}
-	for _, s := range r.Histograms.series() {
-		if *s.histogram == nil {
-			wrong = append(wrong, fmt.Errorf("the histogram %s is missing", s.tag))
-		}
+	if tag := r.Histograms.missing(); tag != "" {
+		wrong = append(wrong, fmt.Errorf("the histogram %s is missing", tag))
 	}
 	if m := r.Metrics; m != nil && (m.All.Sent != t.TxPackets || m.All.Received != t.RxPackets) {
 		wrong = append(wrong, fmt.Errorf("%d packets were sent and %d received, but the metrics are of %d and %d",

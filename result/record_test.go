@@ -18,7 +18,7 @@ func record(seed int64, packets int) Record {
 		Details: Details{Role: "loop", IntendedPPS: 1000, DurationNs: 1e9, StartedUnixNs: testStart.UnixNano(),
 			Gaps: []GapMeter{{Thread: "loop", CPU: 1, ThresholdNs: 500, Count: 1, TotalNs: 900, MaxNs: 900,
 				Worst: []Gap{{AtNs: 5, LengthNs: 900}}}}},
-		Histograms: Histograms{NewHistogram(), NewHistogram(), NewHistogram()},
+		Histograms: Histograms{Latency: NewHistogram(), FromTx: NewHistogram(), SendLag: NewHistogram()},
 		Rates:      []Rate{{Second: 0, Offered: 1000, Sent: uint64(packets) + 2, Received: uint64(packets)}},
 		EngineLog:  []byte("engine: done\n"),
 	}

@@ -54,6 +54,8 @@ type Trial struct {
 	Latency Percentiles `json:"latency_ns"`
 	FromTx  Percentiles `json:"from_tx_ns"`
 	SendLag Percentiles `json:"send_lag_ns"`
+	// Undisturbed is the latency without the host's interruptions; nil where these or the packets' times are not known.
+	Undisturbed *Undisturbed `json:"latency_undisturbed_ns,omitempty"`
 	// Verdict says whether to trust the trial.
 	Verdict Verdict `json:"verdict"`
 	// Reasons say why it is not clean.

@@ -8,6 +8,7 @@ import (
 // Distribution is that of the latencies of a trial, if nothing had interrupted its CPUs.
 type Distribution struct {
 	Sifted
+	counts []*result.Packed // of packets that were not touched, by blocks of time
 	blocks confidence.Blocks
 }
 
@@ -31,9 +32,9 @@ func Of(t Trial) Distribution {
 			counts.add(p.DueNs, p.ReceivedNs-p.DueNs)
 		}
 	}
-	d := Distribution{Sifted: sieve.Sifted(t.LengthNs)}
+	d := Distribution{Sifted: sieve.Sifted(t.LengthNs), counts: counts.packed()}
 	if d.Refused == "" {
-		d.blocks = confidence.Weighted(counts.packed(), d.Kept+d.Touched, d.Weight)
+		d.blocks = confidence.Weighted(d.counts, d.Kept+d.Touched, d.Weight)
 	}
 	return d
 }

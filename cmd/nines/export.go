@@ -69,7 +69,7 @@ docs/exports.md describes every column with its unit.`,
 	c.Flags().StringVar(&call.format, "format", "csv", strings.Join(exportFormats, ", "))
 	c.Flags().StringVar(&call.out, "out", "", "write to this file instead of standard output")
 	c.Flags().StringArrayVar(&call.trials, "trial", nil, "only this trial (repeatable)")
-	c.Flags().StringArrayVar(&call.series, "series", nil, "hlog: only latency, from_tx or send_lag (repeatable)")
+	c.Flags().StringArrayVar(&call.series, "series", nil, "hlog: only latency, from_tx, send_lag or undisturbed (repeatable)")
 	c.Flags().BoolVar(&call.merge, "merge", false, "hlog: merge the repeats of each combination of variables")
 	c.Flags().BoolVar(&call.blocks, "blocks", false, "hlog, json: keep the time blocks of each trial")
 	return c
@@ -103,7 +103,7 @@ func (e *exportCall) check() error {
 	if !slices.Contains(exportFormats, e.format) {
 		return exit.Wrongf("unknown --format %q; allowed: %s", e.format, strings.Join(exportFormats, ", "))
 	}
-	series := []string{result.TagLatency, result.TagFromTx, result.TagSendLag}
+	series := []string{result.TagLatency, result.TagFromTx, result.TagSendLag, result.TagUndisturbed}
 	for _, s := range e.series {
 		if !slices.Contains(series, s) {
 			return exit.Wrongf("unknown --series %q; allowed: %s", s, strings.Join(series, ", "))

@@ -15,6 +15,7 @@ export interface Curves {
   latency: Curve | null;
   from_tx: Curve | null;
   send_lag: Curve | null;
+  undisturbed: Curve | null;
 }
 
 export interface Interval {
@@ -42,6 +43,23 @@ export interface Percentiles {
   p99_9999: number | null;
   max: number | null;
   count: number;
+}
+
+export interface UndisturbedPercentile {
+  name: string;
+  value_ns: number | null;
+  low_ns: number | null;
+  high_ns: number | null;
+  open?: string;
+}
+
+export interface Undisturbed {
+  share: number;
+  packets: number;
+  refused?: string;
+  assumed: string[];
+  percentiles: UndisturbedPercentile[];
+  hold_to: number;
 }
 
 export interface SeenWay {
@@ -461,6 +479,7 @@ export interface Trial {
   latency_ns: Percentiles;
   from_tx_ns: Percentiles;
   send_lag_ns: Percentiles;
+  latency_undisturbed_ns?: Undisturbed;
   verdict: Verdict;
   reasons: string[];
   lost_as?: string;
@@ -803,6 +822,7 @@ export interface Page {
   trials: Trial[];
   totals: Totals;
   wakes?: string;
+  undisturbed?: string[];
   baselines: Trial[];
   searches: SearchGroup[];
   tails: Tail[];

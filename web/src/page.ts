@@ -1,6 +1,6 @@
 import type { Curves, LatePacket, Page } from "./data.ts";
 
-export type Metric = keyof Curves;
+export type Metric = Exclude<keyof Curves, "undisturbed">;
 
 /** Kind and name are indexes into the trace's lists; times count from when the packet was due. */
 export type EventRow = LatePacket["events"][number];

@@ -12,6 +12,8 @@ export class Selection {
   mode: Mode = "together";
   metric: Metric = "latency";
   baseline = true;
+  /** Shows the latency without the host's interruptions beside the measured one. */
+  undisturbed = true;
   gaps = false;
   /** Shows the rate over time as a percentage of the due rate, where loss is a dip. */
   share = false;

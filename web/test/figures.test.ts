@@ -6,7 +6,7 @@ import { interpolated } from "../src/charts/percentiles.ts";
 import type { Curves, Figure, Page } from "../src/data.ts";
 import { Selection } from "../src/selection.ts";
 
-const curves: Curves = { latency: null, from_tx: null, send_lag: null };
+const curves: Curves = { latency: null, from_tx: null, send_lag: null, undisturbed: null };
 
 /** Two kinds at two sizes, and a maximum that is no trial of its own. */
 function sized(): { page: Page; figure: Figure } {

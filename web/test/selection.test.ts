@@ -9,7 +9,7 @@ import { planNodes } from "../src/sections/files.ts";
 import { median } from "../src/sections/trials.ts";
 import { firstShown, Selection } from "../src/selection.ts";
 
-const curves: Curves = { latency: null, from_tx: null, send_lag: null };
+const curves: Curves = { latency: null, from_tx: null, send_lag: null, undisturbed: null };
 const nothing = { min: null, mean: null, p50: null, p90: null, p99: null, p99_9: null, p99_99: null, p99_999: null, p99_9999: null, max: null, count: 0 };
 
 function trial(kind: string, rate: number, repeat: number, verdict: Verdict = "clean"): Trial {

@@ -35,7 +35,7 @@ export function drawnSeries(page: Page, figure: Figure, selection: Selection): D
   for (const { variables } of [...page.groups, ...figure.series]) {
     if (!all.has(keyOf(variables))) all.set(keyOf(variables), variables);
   }
-  const none = { latency: null, from_tx: null, send_lag: null };
+  const none = { latency: null, from_tx: null, send_lag: null, undisturbed: null };
   const styles = stylesOf({ ...page, variables: figure.variables, groups: [...all.values()].map((variables) => ({ variables, trials: [], counted: [], curves: none, p99_interval: null })) });
   const places = [...all.keys()];
   return figure.series.map((series) => ({

@@ -34,6 +34,9 @@ export function metricTitle(page: Page, metric: Metric): string {
   return ofCaptures(page) ? "Latency from the first capture to the second" : metricTitles[metric];
 }
 
+/** The dashes of latencies without the host's interruptions. */
+const undisturbedDash = [7, 2, 1.5, 2];
+
 /** The dashes of lines that others have published. */
 export const publishedDash = [1.5, 3.5];
 
@@ -57,6 +60,8 @@ interface Drawn {
   dash: number;
   /** A single repeat behind the line of all repeats; not in the tip. */
   faint: boolean;
+  /** Without the host's interruptions. */
+  undisturbed: boolean;
 }
 
 function drawnLines(page: Page, selection: Selection): Drawn[] {
@@ -73,14 +78,19 @@ function drawnLines(page: Page, selection: Selection): Drawn[] {
       const curve = trial.curves[selection.metric];
       const stream = streamOf(trial.variables);
       const label = Object.keys(stream).length > 0 ? ` · ${labelOf(stream, page.variables)}` : "";
-      if (curve) drawn.push({ curve, label: `baseline ${trial.when ?? ""}${label}`, colour: -1, dash: 0, faint: false });
+      if (curve) drawn.push({ curve, label: `baseline ${trial.when ?? ""}${label}`, colour: -1, dash: 0, faint: false, undisturbed: false });
     }
   }
-  for (const line of shown) add(line.curves[selection.metric], line, false);
+  for (const line of shown) {
+    add(line.curves[selection.metric], line, false);
+    if (selection.undisturbed && selection.metric === "latency" && line.curves.undisturbed) {
+      drawn.push({ curve: line.curves.undisturbed, label: `${line.label} · undisturbed`, colour: line.colour, dash: line.dash, faint: false, undisturbed: true });
+    }
+  }
   return drawn;
 
   function add(curve: Curve | null, line: Line, faint: boolean): void {
-    if (curve) drawn.push({ curve, label: line.label, colour: line.colour, dash: line.dash, faint });
+    if (curve) drawn.push({ curve, label: line.label, colour: line.colour, dash: line.dash, faint, undisturbed: false });
   }
 }
 
@@ -126,9 +136,9 @@ export function percentileChart(page: Page, selection: Selection): Frame {
     const room = Math.max(2, Math.floor((width - 70) / 62));
     const series: uPlot.Series[] = lines.map((line) => ({
       stroke: line.colour < 0 ? colours.muted : colours.series[line.colour] ?? colours.text,
-      width: line.faint ? 1 : line.colour < 0 ? 1.25 : 2,
+      width: line.faint ? 1 : line.colour < 0 || line.undisturbed ? 1.25 : 2,
       alpha: line.faint ? 0.28 : 1,
-      dash: line.colour < 0 ? [3, 3] : [...(dashPatterns[line.dash] ?? [])],
+      dash: line.colour < 0 ? [3, 3] : line.undisturbed ? undisturbedDash : [...(dashPatterns[line.dash] ?? [])],
       points: { show: false },
     }));
     series.push(...published.map((): uPlot.Series => ({ stroke: colours.text, width: 1.5, dash: publishedDash, points: { show: false } })));
