@@ -131,8 +131,9 @@ static void test_the_streams_of_a_duet_share_a_schedule(void **state)
 	(void)state;
 	struct command c;
 	char error[COMMAND_ERROR_BYTES] = "";
-	int err = parse(ROLE("loop", "{" ENDS ",\"rate_pps\":5},{" ENDS ",\"rate_pps\":5}")
-			",\"duet\":{\"seed\":8},\"arrivals\":\"fd:3\"}",
+	int err = parse(ROLE("loop",
+			     "{" ENDS ",\"rate_pps\":5},{" ENDS
+			     ",\"rate_pps\":5}") ",\"duet\":{\"seed\":8},\"arrivals\":\"fd:3\"}",
 			&c, error);
 	assert_string_equal(error, "");
 	assert_int_equal(err, 0);
@@ -197,8 +198,8 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		 "ns_per_tick"},
 		{TRIAL "\"duet\":{}}", "trial", "\"duet\" takes two"},
 		{ROLE("loop", "{" ENDS "},{" ENDS "}") ",\"duet\":{}}", "trial", "a rate"},
-		{ROLE("loop", "{" ENDS ",\"rate_pps\":5},{" ENDS ",\"rate_pps\":6}")
-		 ",\"duet\":{}}",
+		{ROLE("loop",
+		      "{" ENDS ",\"rate_pps\":5},{" ENDS ",\"rate_pps\":6}") ",\"duet\":{}}",
 		 "trial", "share a schedule"},
 		{"{\"cmd\":\"hello\",\"x\":1}", "hello", "unknown key \"x\""},
 		{"{\"cmd\":\"open\"}", "open", "\"port\" is missing"},
@@ -220,7 +221,8 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{OPEN "\"local_mac\":\"02:00:00:00:00:000\"}", "open", "MAC"},
 		{OPEN "\"peer_ip\":\"198.18.0.256\"}", "open", "IP address"},
 		{OPEN "\"peer_ip\":\"2001:2::g\"}", "open", "IP address"},
-		{OPEN "\"peer_ip\":\"2001:2::1\",\"frame_bytes\":83}", "open", "84 is the least for IPv6"},
+		{OPEN "\"peer_ip\":\"2001:2::1\",\"frame_bytes\":83}", "open",
+		 "84 is the least for IPv6"},
 		{OPEN "\"peer_ip\":4}", "open", "IP address"},
 		{OPEN "\"udp_port\":0}", "open", "1 to 65535"},
 		{OPEN "\"udp_port\":65536}", "open", "1 to 65535"},

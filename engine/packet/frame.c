@@ -153,7 +153,8 @@ void frame_complete_checksum(uint8_t *data, uint32_t length)
 		return;
 	struct frame_udp *udp = udp_of(data);
 	uint32_t udp_at = (uint32_t)((uint8_t *)udp - data), udp_length = ntohs(udp->length);
-	if (udp->checksum != partial_checksum(data) || udp_length < FRAME_UDP || udp_at + udp_length > length)
+	if (udp->checksum != partial_checksum(data) || udp_length < FRAME_UDP ||
+	    udp_at + udp_length > length)
 		return;
 	/* The field holds the pseudo header's sum, so it is included in the sum. */
 	udp->checksum = checksum_udp_field(checksum_add(0, udp, udp_length));
@@ -173,8 +174,7 @@ void frame_set_destination(uint8_t *data, const struct in6_addr *to)
 		struct frame_header6 *h = (struct frame_header6 *)data;
 		for (int i = 0; i < 4; i++) {
 			uint32_t word = to->s6_addr32[i];
-			h->udp.checksum =
-				udp_update32(h->udp.checksum, h->ip_destination[i], word);
+			h->udp.checksum = udp_update32(h->udp.checksum, h->ip_destination[i], word);
 			h->ip_destination[i] = word;
 		}
 		return;
@@ -200,8 +200,7 @@ void frame_swap(uint8_t *data)
 	struct frame_header6 *h6 = (struct frame_header6 *)data;
 	swap(h->source, h->destination, sizeof h->source);
 	if (frame_is_ip6(data))
-		swap((uint8_t *)h6->ip_source, (uint8_t *)h6->ip_destination,
-		     sizeof h6->ip_source);
+		swap((uint8_t *)h6->ip_source, (uint8_t *)h6->ip_destination, sizeof h6->ip_source);
 	else
 		swap((uint8_t *)&h->ip_source, (uint8_t *)&h->ip_destination, sizeof h->ip_source);
 }

@@ -119,7 +119,8 @@ static inline void frame_write(const struct frame_template *t, uint8_t *data, ui
 	}
 	uint16_t checksum = checksum_udp_field(udp_sum);
 	uint8_t *stamp = data + t->headers;
-	memcpy(stamp - sizeof checksum, &checksum, sizeof checksum); /* the UDP header's last field */
+	memcpy(stamp - sizeof checksum, &checksum,
+	       sizeof checksum); /* the UDP header's last field */
 	payload_store(stamp, &words);
 }
 

@@ -115,17 +115,15 @@ static void test_frames_of_all_sizes_and_flows_are_good(void **state)
 							 t.length - FRAME_HEADERS, &got));
 				assert_same(&got, &some_payload);
 				uint32_t bytes = frame_payload_bytes(&c);
-				assert_int_equal(
-					trailer_read(frame + FRAME_HEADERS, bytes, &got),
-					bytes >= 40);
+				assert_int_equal(trailer_read(frame + FRAME_HEADERS, bytes, &got),
+						 bytes >= 40);
 				if (bytes >= 40)
 					assert_same(&got, &some_payload);
 				/* The receiver's sum over header and data, by the textbook
 				 * method. */
 				assert_int_equal(plain_sum(frame + 14, 20), 0xffff);
 				struct frame_header *h = (struct frame_header *)frame;
-				uint32_t ip = ntohl(h->ip_source) -
-					      ntohl(address_ip4(&c.local_ip));
+				uint32_t ip = ntohl(h->ip_source) - ntohl(address_ip4(&c.local_ip));
 				uint32_t port = ntohs(h->udp.source) - 7999u;
 				assert_int_equal(field ? ip : port, flow);
 				assert_int_equal(field ? port : ip, 0);

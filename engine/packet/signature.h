@@ -45,7 +45,8 @@ struct signatures {
 struct signature_flows {
 	unsigned int count; /* 1: no difference */
 	unsigned short port; /* of flow 0, in host byte order; 0: ports do not differ */
-	unsigned int address; /* of flow 0: its last 32 bits in host byte order; 0: addresses do not differ */
+	unsigned int
+		address; /* of flow 0: its last 32 bits in host byte order; 0: addresses do not differ */
 };
 
 static inline void signature_join_flows(struct signature *s, const struct signature_flows *flows)

@@ -24,8 +24,8 @@ static void arrive(struct ways *w, const struct port_config *c, uint32_t flow, u
 	memset(data, 0, sizeof data);
 	frame_template_init(&t, c);
 	frame_write(&t, data, flow, &payload);
-	data[t.ip6 ? offsetof(struct frame_header6, hop_limit) : offsetof(struct frame_header, ttl)] =
-		ttl;
+	data[t.ip6 ? offsetof(struct frame_header6, hop_limit)
+		   : offsetof(struct frame_header, ttl)] = ttl;
 	ways_count(w, data);
 }
 
@@ -117,10 +117,8 @@ static void test_each_field_tells_of_the_way(void **state)
 {
 	(void)state;
 	/* 12 and 13 are the type: other bytes there are another protocol's, which no port takes. */
-	static const bool same[FRAME_HEADERS] = {[12 ... 14] = true,
-						 [18 ... 21] = true,
-						 [23 ... 25] = true,
-						 [38 ... 41] = true};
+	static const bool same[FRAME_HEADERS] = {
+		[12 ... 14] = true, [18 ... 21] = true, [23 ... 25] = true, [38 ... 41] = true};
 	flip_headers(&config, same);
 }
 

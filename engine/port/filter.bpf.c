@@ -61,7 +61,8 @@ static __always_inline int is_ours6(void *data, void *end)
 	struct udphdr *udp = (void *)(ip + 1);
 
 	return (void *)(udp + 1) <= end && eth->h_proto == bpf_htons(ETH_P_IPV6) &&
-	       *(__u8 *)ip >> 4 == 6 && ip->nexthdr == IPPROTO_UDP && udp->dest == settings.udp_port;
+	       *(__u8 *)ip >> 4 == 6 && ip->nexthdr == IPPROTO_UDP &&
+	       udp->dest == settings.udp_port;
 }
 
 static __always_inline int is_ours(void *data, void *end)

@@ -65,7 +65,8 @@ static void set_ip(int fd, bool ip6)
 {
 	int discover = ip6 ? IPV6_PMTUDISC_DO : IP_PMTUDISC_DO, ttl = FRAME_TTL;
 	int level = ip6 ? IPPROTO_IPV6 : IPPROTO_IP;
-	setsockopt(fd, level, ip6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &discover, sizeof discover);
+	setsockopt(fd, level, ip6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &discover,
+		   sizeof discover);
 	setsockopt(fd, level, ip6 ? IPV6_UNICAST_HOPS : IP_TTL, &ttl, sizeof ttl);
 	if (ip6)
 		setsockopt(fd, level, IPV6_V6ONLY, &(int){1}, sizeof(int));
@@ -162,8 +163,8 @@ static bool setting(const char *interface, const char *name)
 static void note_martians(struct udp_port *u)
 {
 	const struct port_config *c = &u->port.config;
-	if (!port_is_ip6(c) && !address_given(&c->peer_ip) && !setting(c->interface, "accept_local") &&
-	    !setting("all", "accept_local"))
+	if (!port_is_ip6(c) && !address_given(&c->peer_ip) &&
+	    !setting(c->interface, "accept_local") && !setting("all", "accept_local"))
 		port_note(&u->port,
 			  "net.ipv4.conf.%s.accept_local is 0: packets from an address of this "
 			  "namespace are dropped by the kernel",

@@ -139,18 +139,19 @@ static inline void arrivals_end_burst(struct arrivals *a, const uint32_t *ids, u
 {
 	if (count == 0)
 		return;
-	if (__builtin_expect(a->end - a->next < ARRIVALS_BURST, 0)) {
+	uint64_t *rows = a->next;
+	if (__builtin_expect(!rows || a->end - rows < ARRIVALS_BURST, 0)) {
 		a->missed += count;
 		return;
 	}
-	if (a->next[0] >> 32 <= a->idle_ns)
-		a->next[0] |= ARRIVALS_ALONE;
+	if (rows[0] >> 32 <= a->idle_ns)
+		rows[0] |= ARRIVALS_ALONE;
 	if (a->limit != UINT32_MAX) {
 		count = arrivals_choose(a, ids, count);
 		if (count == 0)
 			return;
 	}
-	a->next[0] |= a->units;
+	rows[0] |= a->units;
 	a->last += a->units;
 	a->next += count;
 	atomic_store_explicit(&a->header->written, (uint64_t)(a->next - a->rows),

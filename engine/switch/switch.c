@@ -340,7 +340,7 @@ int switch_detach(struct switch_ *s, const struct port *port)
 
 int switch_list(struct switch_ *s, uint32_t room)
 {
-	struct interruptions *lists[SWITCH_THREADS_MAX];
+	struct interruptions *lists[SWITCH_THREADS_MAX] = {0};
 	unsigned i;
 	for (i = 0; i < s->thread_count; i++)
 		if (interruptions_new(&lists[i], room))

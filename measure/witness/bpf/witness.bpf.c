@@ -104,7 +104,8 @@ static __always_inline void list_unusual(__u32 witness, enum kind kind, __u64 be
 		__sync_fetch_and_add(&usual->unlisted, length);
 }
 
-static __always_inline void leaves(struct task_struct *prev, bool runnable, unsigned int state, __u64 now)
+static __always_inline void leaves(struct task_struct *prev, bool runnable, unsigned int state,
+				   __u64 now)
 {
 	__u32 tid = prev->pid;
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
@@ -139,7 +140,8 @@ static __always_inline void runs(struct task_struct *next, bool was_idle, __u64 
 
 /* prev_state exists since Linux 5.18 */
 SEC("tp_btf/sched_switch")
-int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
 {
 	__u64 now = bpf_ktime_get_ns();
 
