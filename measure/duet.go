@@ -18,7 +18,6 @@ func duetOf(asked *spec.Duet, planned *plan.Duet) *result.Duet {
 		Least:       result.DuetLeast{Share: asked.Least.Share, LatencyNs: int64(asked.Least.Latency)},
 		Beside:      beside(planned),
 		Comparisons: []result.DuetComparison{},
-		Open:        "the packets of the two sides were not sent in pairs with a random first side, so what differs may be their order",
 	}
 	for i, label := range labels(asked.Sides) {
 		d.Sides = append(d.Sides, result.DuetSide{Name: asked.Sides[i].Name, Label: label, Settings: planned.Sides[i].Settings})

@@ -33,9 +33,11 @@ type Generator struct {
 	tx, rx  *process // the same one for a loop
 	notes   []string // the engines' notes on their ports
 	files   recordFiles
-	tracing *Tracing
-	watch   func(pid int, s client.Started)
-	begun   func(startNs int64)
+	// arrivals are of the packets of a duet; nil otherwise.
+	arrivals *client.Arrivals
+	tracing  *Tracing
+	watch    func(pid int, s client.Started)
+	begun    func(startNs int64)
 	// apart is true for engines on two machines, whose clocks someone keeps in step.
 	apart bool
 	// clockError is how wrong each of these may be; 0 for what their kernels were told.
@@ -116,6 +118,8 @@ type Outcome struct {
 	Log   string
 	// Recorded is every packet, if the stream asks for it; else nil.
 	Recorded *Recorded
+	// Arrivals are those of a duet, valid until the next trial; else nil.
+	Arrivals *client.Arrivals
 }
 
 // Start starts the engines of streams, which are between the same nodes, and opens their ports. If every packet is
@@ -135,9 +139,21 @@ func Start(ctx context.Context, l *lab.Lab, folder string, streams ...*plan.Traf
 			return g, err
 		}
 	}
-	forTx, forRx := []*os.File{g.files.sent, g.files.received}, []*os.File{g.files.received}
-	if traffic.Role != plan.RoleLoop {
-		forTx = forTx[:1]
+	var forTx, forRx []*os.File
+	if !g.files.none() {
+		forTx, forRx = []*os.File{g.files.sent, g.files.received}, []*os.File{g.files.received}
+		if traffic.Role != plan.RoleLoop {
+			forTx = forTx[:1]
+		}
+	}
+	if len(streams) > 1 {
+		if g.arrivals, err = client.NewArrivals(); err != nil {
+			return g, err
+		}
+		forRx = []*os.File{g.arrivals.File()}
+		if traffic.Role == plan.RoleLoop {
+			forTx = forRx
+		}
 	}
 	if g.notes, err = l.Remotes(); err != nil {
 		return g, err
@@ -172,9 +188,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}
-	if !g.files.none() {
-		cmd.ExtraFiles = files
-	}
+	cmd.ExtraFiles = files
 	p, err := start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
@@ -203,11 +217,15 @@ func (g *Generator) trialOf(stream spec.Traffic, seed uint64) client.Trial {
 	for _, s := range g.streams {
 		streams = append(streams, client.Stream{Name: s.name, RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed})
 	}
-	return client.Trial{
+	trial := client.Trial{
 		Streams:  streams,
 		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),
 		Outliers: stream.Outliers,
 	}
+	if len(streams) > 1 {
+		trial.Duet = &client.Duet{Seed: seed}
+	}
+	return trial
 }
 
 func (g *Generator) run(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
@@ -224,9 +242,11 @@ func (g *Generator) run(ctx context.Context, trial client.Trial, progress func(c
 // Probe is Run without what recorders want of a trial: nothing is announced or written for its packets, and they are
 // marked, for those who capture.
 func (g *Generator) Probe(ctx context.Context, stream spec.Traffic) (Outcome, error) {
-	tracing, watch, begun, files := g.tracing, g.watch, g.begun, g.files
-	g.tracing, g.watch, g.begun, g.files = nil, nil, nil, recordFiles{}
-	defer func() { g.tracing, g.watch, g.begun, g.files = tracing, watch, begun, files }()
+	tracing, watch, begun, files, arrivals := g.tracing, g.watch, g.begun, g.files, g.arrivals
+	g.tracing, g.watch, g.begun, g.files, g.arrivals = nil, nil, nil, recordFiles{}, nil
+	defer func() {
+		g.tracing, g.watch, g.begun, g.files, g.arrivals = tracing, watch, begun, files, arrivals
+	}()
 	trial := g.trialOf(stream, 1)
 	trial.Probe = true
 	return g.run(ctx, trial, nil)
@@ -238,6 +258,9 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 	if !g.files.none() {
 		trial.RecordSent, trial.RecordReceived = firstFile, secondFile
 	}
+	if g.arrivals != nil {
+		trial.Arrivals = firstFile
+	}
 	defer g.tx.abortOn(ctx)()
 	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress, g.asked(), g.begun))
 	if err != nil {
@@ -245,6 +268,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 	}
 	return Outcome{
 		Tx: result, Rx: result, Loop: true, Started: g.tx.began.dayOf(result.MeasuredStartNs), Notes: g.said(result), Log: g.Log(), Recorded: g.files.recorded(result),
+		Arrivals: g.arrivals,
 	}, nil
 }
 
@@ -271,6 +295,9 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	generate.Role, generate.CPU, generate.Streams = "generate", g.traffic.FromCPU, g.between(trial.Streams, true, false)
 	if !g.files.none() {
 		generate.RecordSent, sink.RecordReceived = firstFile, firstFile
+	}
+	if g.arrivals != nil {
+		sink.Arrivals = firstFile
 	}
 
 	sending, receiving := bothBegun(g.begun)
@@ -306,6 +333,7 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}
 	outcome := Outcome{
 		Tx: sent, Rx: rx.result, Started: g.tx.began.dayOf(sent.MeasuredStartNs), Notes: g.said(sent, rx.result), Log: g.Log(), Recorded: g.files.recorded(sent, rx.result),
+		Arrivals: g.arrivals,
 	}
 	if g.apart {
 		after, _, err := g.readClocks()
@@ -443,5 +471,9 @@ func (g *Generator) Close() error {
 	}
 	errs = append(errs, g.files.close())
 	g.files = recordFiles{}
+	if g.arrivals != nil {
+		errs = append(errs, g.arrivals.Close())
+		g.arrivals = nil
+	}
 	return errors.Join(errs...)
 }

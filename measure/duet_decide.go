@@ -1,0 +1,213 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nines.dev/nines/analysis/duet"
+	"nines.dev/nines/analysis/undisturbed"
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// sided is a packet of a duet.
+type sided struct {
+	side   duet.Side
+	packet undisturbed.Packet
+}
+
+// decideDuet compares the sides of a trial that has ended, and fills in what was decided.
+func decideDuet(rec *result.Record, o observation, asked *spec.Duet) {
+	d := rec.Trial.Duet
+	if d == nil {
+		return
+	}
+	if d.Open = undecidable(rec, o); d.Open != "" {
+		return
+	}
+	lengthNs := int64(o.stream.Duration)
+	if o.outcome.Tx.Interrupted {
+		lengthNs = max(o.outcome.Tx.EndNs-o.outcome.Tx.MeasuredStartNs, 0)
+	}
+	looks := newLooks(asked)
+	looks.through(arrivedPackets(o.outcome.Arrivals), interruptedCPUs(rec), lengthNs)
+	d.Looks, d.TrafficNs = looks.count, looks.last.AtNs
+	d.Comparisons = compared(looks.last, asked.Ask, unseenParts(rec))
+	if len(d.Comparisons) == 0 {
+		d.Open = "the trial is too short"
+	}
+}
+
+// undecidable says why the packets of a trial tell nothing of its sides; empty if they do.
+func undecidable(rec *result.Record, o observation) string {
+	switch rx := o.outcome.Rx; {
+	case len(o.faults) > 0 || len(o.astray) > 0:
+		return "the trial is invalid: " + strings.Join(rec.Trial.Reasons, "; ")
+	case o.outcome.Arrivals == nil || rx.Arrivals == nil:
+		return "the engine kept no list of the packets"
+	case rx.Arrivals.Missed > 0:
+		return fmt.Sprintf("%d packets had no room in the engine's list", rx.Arrivals.Missed)
+	}
+	return ""
+}
+
+// arrivedPackets are all packets of both sides, in the order in which they were due.
+func arrivedPackets(arrivals *client.Arrivals) []sided {
+	if err := arrivals.Begin(); err != nil {
+		return nil
+	}
+	var list []sided
+	for a := range arrivals.Next() {
+		list = append(list, sided{sideOf(a.SideB), undisturbed.Packet{DueNs: a.DueNs, ReceivedNs: a.DueNs + a.LatencyNs}})
+	}
+	for l := range arrivals.Lost() {
+		list = append(list, sided{sideOf(l.SideB), undisturbed.Packet{DueNs: l.DueNs, ReceivedNs: undisturbed.Lost}})
+	}
+	slices.SortStableFunc(list, func(x, y sided) int { return cmp.Compare(x.packet.DueNs, y.packet.DueNs) })
+	return list
+}
+
+func sideOf(b bool) duet.Side {
+	if b {
+		return duet.B
+	}
+	return duet.A
+}
+
+// interruptedCPUs are what the witnesses of a trial have told, in the order of time.
+func interruptedCPUs(rec *result.Record) []undisturbed.CPU {
+	of := map[string][]undisturbed.Interruption{}
+	for _, i := range rec.Interruptions {
+		of[i.Thread] = append(of[i.Thread], undisturbed.Interruption{BeginNs: max(i.BeginNs, 0), EndNs: i.BeginNs + i.LengthNs})
+	}
+	var cpus []undisturbed.CPU
+	for _, w := range rec.Trial.Interruptions.Witnesses {
+		cpus = append(cpus, undisturbed.CPU{Name: w.Thread, Interruptions: of[w.Thread], ShortNs: w.UnlistedNs, Missing: w.Overflow})
+	}
+	return cpus
+}
+
+// unseenParts says what of the packets' way had no witness; empty if nothing.
+func unseenParts(rec *result.Record) string {
+	if list := rec.Trial.Interruptions.Unseen; len(list) > 0 {
+		return "nobody saw what interrupted a part of the way: " + list[0]
+	}
+	return ""
+}
+
+// looks are those at the packets of a duet, each at its time.
+type looks struct {
+	trial *duet.Trial
+	at    []int64
+	count int
+	last  duet.Look
+}
+
+func newLooks(asked *spec.Duet) *looks {
+	options := duet.Options{LeastShare: positive(asked.Least.Share), LeastNs: positive(float64(asked.Least.Latency)), LengthNs: int64(asked.For)}
+	for _, text := range asked.Ask {
+		options.Asked = append(options.Asked, questionOf(text))
+	}
+	return &looks{trial: duet.NewTrial(options), at: options.Looks()}
+}
+
+// positive is a least difference that is none, which the options would take for their default.
+func positive(v float64) float64 { return max(v, 1e-9) }
+
+// through takes all packets of a trial, and looks at them as often as it was to be looked at while it ran. So the chance
+// of a wrong decision is the same.
+func (l *looks) through(packets []sided, cpus []undisturbed.CPU, lengthNs int64) {
+	ends := slices.DeleteFunc(slices.Clone(l.at), func(at int64) bool { return at >= lengthNs })
+	ends = append(ends, lengthNs)
+	for _, end := range ends {
+		var heard []undisturbed.CPU
+		for i := range cpus {
+			n := 0
+			for n < len(cpus[i].Interruptions) && cpus[i].Interruptions[n].BeginNs < end {
+				n++
+			}
+			now := undisturbed.CPU{Name: cpus[i].Name, Interruptions: cpus[i].Interruptions[:n]}
+			if end == lengthNs {
+				now.ShortNs, now.Missing = cpus[i].ShortNs, cpus[i].Missing
+			} else { // what is told of the whole trial is spread evenly
+				now.ShortNs = int64(float64(cpus[i].ShortNs) * float64(end-l.last.AtNs) / float64(lengthNs))
+			}
+			cpus[i].Interruptions = cpus[i].Interruptions[n:]
+			heard = append(heard, now)
+		}
+		l.trial.Interrupted(heard)
+		for len(packets) > 0 && packets[0].packet.DueNs < end {
+			l.trial.Add(packets[0].side, packets[0].packet)
+			packets = packets[1:]
+		}
+		l.last = l.trial.Look(end)
+		l.count++
+		if l.last.Over && end < lengthNs {
+			continue // the rest is there, and tells more of what was not asked
+		}
+	}
+}
+
+// questionOf is "undisturbed p99.9" or "loss", as the file asks it.
+func questionOf(text string) duet.Question {
+	rest, without := strings.CutPrefix(text, "undisturbed ")
+	percent, err := strconv.ParseFloat(strings.TrimPrefix(rest, "p"), 64)
+	if err != nil {
+		return duet.Loss
+	}
+	for _, q := range duet.Questions() {
+		if q != duet.Loss && q.Undisturbed == without && fmt.Sprintf("%g", 100*q.P) == fmt.Sprintf("%g", percent) {
+			return q
+		}
+	}
+	return duet.Loss
+}
+
+// compared are the answers to what was asked, in that order, and then all others. Where a part of the way had no
+// witness, nothing undisturbed is told.
+func compared(look duet.Look, asked []string, unseen string) []result.DuetComparison {
+	var list []result.DuetComparison
+	add := func(a duet.Answer, is bool) {
+		c := comparisonOf(a, is)
+		if a.Question.Undisturbed && unseen != "" {
+			c = result.DuetComparison{Quantity: c.Quantity, Asked: is, Decision: result.Undecided, Why: unseen}
+		}
+		list = append(list, c)
+	}
+	for _, text := range asked {
+		for _, a := range look.Answers {
+			if a.Question == questionOf(text) {
+				add(a, true)
+			}
+		}
+	}
+	for _, a := range look.Answers {
+		if !slices.ContainsFunc(asked, func(text string) bool { return questionOf(text) == a.Question }) {
+			add(a, false)
+		}
+	}
+	return list
+}
+
+func comparisonOf(a duet.Answer, asked bool) result.DuetComparison {
+	c := result.DuetComparison{
+		Quantity: a.Question.String(), Asked: asked, Difference: boundedBy(a.Difference), Ratio: boundedBy(a.Ratio),
+		Decision: map[duet.Decision]result.Decision{duet.ALower: result.ALower, duet.BLower: result.BLower, duet.Same: result.Same, duet.Undecided: result.Undecided}[a.Decision],
+		Why:      a.Because, NeedsNs: a.NeedsNs,
+	}
+	if a.Difference != nil {
+		c.A, c.B = &a.A, &a.B
+	}
+	return c
+}
+
+func boundedBy(i *duet.Interval) *result.Bounded {
+	if i == nil {
+		return nil
+	}
+	return &result.Bounded{Value: i.Value, Low: i.Low, High: i.High}
+}
