@@ -29,6 +29,8 @@ func duetOf(asked *spec.Duet, planned *plan.Duet) *result.Duet {
 func beside(d *plan.Duet) []string {
 	list := []string{"Both sides ran side by side: they shared the host, its caches and its softirqs"}
 	switch d.Forwarding {
+	case plan.ForwardingOne:
+		list = append(list, "One thread of nines forwarded for both, and looked at their packets in random order")
 	case plan.ForwardingAsleep:
 		list = append(list, "The forwarders of nines had no CPU of their own and slept until packets came, so the latencies through them include a wake-up")
 	case plan.ForwardingApart:

@@ -162,7 +162,7 @@ func (w *work) appBackend(n *node) spec.Backend {
 // appEndpoints returns the interfaces that an app's engine opens: those on the traffic's path, in
 // and out.
 func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
-	kind, want := n.app().Kind, n.app().Kind.Descriptor().Ports
+	kind, want := n.app().Kind, n.app().Kind.Descriptor().Ports*w.sidesOn(n)
 	var ends []*endpoint
 	for _, e := range w.path {
 		if e.node == n && !slices.Contains(ends, e) {

@@ -39,6 +39,7 @@ type Forwarding string
 
 // The forms of forwarding. Two threads that shared a CPU would each see the other's time slices if they polled.
 const (
+	ForwardingOne    Forwarding = "one"    // one thread forwards for both sides
 	ForwardingApart  Forwarding = "apart"  // each on a CPU of its own
 	ForwardingAsleep Forwarding = "asleep" // without one, and so they sleep until packets come
 )
@@ -147,10 +148,22 @@ func (n *node) sided() string {
 	return n.name
 }
 
+// sidesOn is how many sides of a duet lead their packets through a node.
+func (w *work) sidesOn(n *node) int {
+	sides := 0
+	for _, c := range w.courses {
+		sides += boolToInt(slices.ContainsFunc(c.path, func(e *endpoint) bool { return e.node == n }))
+	}
+	return max(sides, 1)
+}
+
 // forwarding is how the engines of both sides run; empty where no side has one.
 func (w *work) forwarding() Forwarding {
 	form := Forwarding("")
 	for _, n := range w.nodes {
+		if w.sidesOn(n) > 1 && n.app().HasEngine() && form == "" {
+			form = ForwardingOne
+		}
 		if w.twin(n) == nil || !n.app().HasEngine() {
 			continue
 		}

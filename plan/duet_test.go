@@ -77,9 +77,13 @@ func TestTheSidesAreAlike(t *testing.T) {
 				t.Errorf("%s: streams %+v", kind, streams)
 			}
 			for i, s := range streams {
-				if !strings.HasSuffix(s.From.Interface, p.Duet.Sides[i].Name) || len(s.Path) != 4 || !strings.HasPrefix(s.Path[1], "dut@"+p.Duet.Sides[i].Name) {
+				side := "@" + p.Duet.Sides[i].Name
+				if !strings.HasSuffix(s.From.Interface, side) || len(s.Path) != 4 || s.Path[1] != "dut"+side+":in" && s.Path[1] != "dut:in"+side {
 					t.Errorf("%s: the path %v", kind, s.Path)
 				}
+			}
+			if one := p.Node("dut"); one != nil && len(one.App.Ports) != 4 {
+				t.Errorf("%s: one thread for both sides has the ports %v", kind, one.App.Ports)
 			}
 		}
 	}
@@ -95,7 +99,7 @@ func TestASpinningProgramNeedsItsCPU(t *testing.T) {
 
 // TestNamesOnASide: on a side the names of the file mean the nodes of that side.
 func TestNamesOnASide(t *testing.T) {
-	p, err := Make(loadExperiment(t, "testdata/duets/base.yaml"), loadHost(t, "epyc-7551p"))
+	p, err := Make(loadExperiment(t, "testdata/duets/base.yaml", duetKinds["runtime"]...), loadHost(t, "epyc-7551p"))
 	if err != nil {
 		t.Fatal(err)
 	}

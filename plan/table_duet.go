@@ -32,6 +32,8 @@ func (d *Duet) write(out io.Writer) {
 // text says how nines' forwarders of both sides run.
 func (f Forwarding) text() string {
 	switch f {
+	case ForwardingOne:
+		return "one thread of nines forwards for both sides"
 	case ForwardingApart:
 		return "each of nines' has a CPU of its own"
 	case ForwardingAsleep:

@@ -44,6 +44,9 @@ func duetSentence(d *result.Duet, c result.DuetComparison) string {
 		}
 		return fmt.Sprintf("%s is %s faster than %s %s: decided.", first, sizeText(c), second, at)
 	case result.Same:
+		if c.Quantity == lossQuantity {
+			return fmt.Sprintf("%s and %s lose the same share of packets: decided.", a, b)
+		}
 		return fmt.Sprintf("%s and %s are the same %s within %s: decided.", a, b, at, leastText(d.Least))
 	}
 	text := fmt.Sprintf("%s and %s %s: not decided", a, b, at)

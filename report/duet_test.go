@@ -20,6 +20,7 @@ func compared() *result.Duet {
 			{Quantity: "p90", Decision: result.Same, Difference: &result.Bounded{Value: 1, Low: -9, High: 11}},
 			{Quantity: "p99", Asked: true, Decision: result.Undecided, Difference: &result.Bounded{Value: 100, Low: -2000, High: 2100}, Why: "the interval is too wide", NeedsNs: int64(431 * time.Second)},
 			{Quantity: "p99.9", Decision: result.Undecided},
+			{Quantity: "loss", Decision: result.Same, Difference: &result.Bounded{}},
 			{Quantity: "loss", Asked: true, Decision: result.BLower, Difference: &result.Bounded{Value: -0.01, Low: -0.012, High: -0.008}},
 		},
 	}
@@ -31,6 +32,7 @@ func TestDuetSentences(t *testing.T) {
 		"bridge is 0.50 µs (0.40 to 0.60) faster than veth at undisturbed p99: decided.",
 		"veth and bridge are the same at p90 within 1 % or 20ns: decided.",
 		"veth and bridge at p99: not decided, the difference (b − a) is from -2.00 to 2.10 µs, because the interval is too wide; it would take about 7m10s of traffic.",
+		"veth and bridge lose the same share of packets: decided.",
 		"bridge loses 1.00 % (0.80 to 1.20) of the packets less than veth: decided.",
 	}
 	if got := DuetSentences(compared()); strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -7,9 +7,10 @@ import (
 )
 
 // doubled says which nodes and links of a duet are there twice: the path between the traffic's ends, what differs, and all
-// that is joined to these. The ends are there once.
+// that is joined to these. The once are there for both: the traffic's ends, and forwarders of nines' that are the same on
+// both sides, as one thread serves both.
 type doubled struct {
-	ends, nodes map[string]bool
+	once, nodes map[string]bool
 	links       map[int]bool
 }
 
@@ -18,16 +19,23 @@ func doubledOf(sides []Run) doubled {
 	d := doubled{map[string]bool{}, map[string]bool{}, map[int]bool{}}
 	for _, end := range []string{a.Traffic.From, a.Traffic.To} {
 		name, _ := splitEndpoint(end)
-		d.ends[name] = true
+		d.once[name] = true
 	}
 	c := &checker{e: a, root: sides[0].tree, errs: &collector{}, ends: map[string]int{}, interfaces: map[string][]string{}}
 	c.links() // both sides have the same
 	path, _ := c.route(a.Traffic.From, a.Traffic.To)
+	passed := map[string]bool{}
 	for _, i := range path {
 		d.links[i] = true
+		for _, endpoint := range a.Topology.Links[i].Endpoints {
+			name, _ := splitEndpoint(endpoint)
+			passed[name] = true
+		}
 	}
 	for name, one := range a.Topology.Nodes {
-		d.nodes[name] = !d.ends[name] && !reflect.DeepEqual(one, b.Topology.Nodes[name])
+		same := reflect.DeepEqual(one, b.Topology.Nodes[name])
+		d.once[name] = d.once[name] || same && passed[name] && one.onlyForwards()
+		d.nodes[name] = !d.once[name] && !same
 	}
 	for i, link := range a.Topology.Links {
 		d.links[i] = d.links[i] || !reflect.DeepEqual(link, b.Topology.Links[i])
@@ -40,7 +48,7 @@ func doubledOf(sides []Run) doubled {
 				if d.nodes[name] && !d.links[i] {
 					d.links[i], grown = true, true
 				}
-				if d.links[i] && !d.nodes[name] && !d.ends[name] {
+				if d.links[i] && !d.nodes[name] && !d.once[name] {
 					d.nodes[name], grown = true, true
 				}
 			}
@@ -101,4 +109,10 @@ func (d doubled) disturbances(all map[string]*Disturbance) map[string]*Disturban
 		}
 	}
 	return out
+}
+
+// onlyForwards is true for a node in which an engine of nines is all that knows the names of its interfaces.
+func (n *Node) onlyForwards() bool {
+	return n.App.Handling().HasEngine() && len(n.Services)+len(n.Exec)+len(n.Routes)+len(n.Sysctls) == 0 &&
+		n.Healthcheck == nil && n.Scripts == nil && (n.RX == "" || n.RX == ReceiveInterrupt)
 }
