@@ -146,9 +146,6 @@ func (l *looks) through(packets []sided, cpus []undisturbed.CPU, lengthNs int64)
 		}
 		l.last = l.trial.Look(end)
 		l.count++
-		if l.last.Over && end < lengthNs {
-			continue // the rest is there, and tells more of what was not asked
-		}
 	}
 }
 
