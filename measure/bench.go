@@ -53,8 +53,11 @@ type bench struct {
 	streamID  string
 	// died lists what had died by the end of the trials of one step.
 	died []string
-	// proved is true where packets have come as planned since the network last changed.
-	proved bool
+	// proved is true where packets have come as planned since the network last changed, and inVain where they were waited
+	// for since then, and none came.
+	proved, inVain bool
+	// refused are the trials before which nothing passed.
+	refused RefusedError
 	// services hears what the nodes' services print.
 	services service.Listener
 	// recording is that of the last trial; nil if it had none.
@@ -88,7 +91,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 		if err != nil {
 			return err
 		}
-		b.lab, b.labID, b.unset, b.proved, b.services = built, l, false, false, service.Listener{}
+		b.lab, b.labID, b.unset, b.proved, b.inVain, b.services = built, l, false, false, false, service.Listener{}
 		_ = built.TakeRestarts() // a node that was unhealthy or restarted until the lab was up concerns no trial
 		if b.isolation, err = isolationOf(built); err != nil {
 			return err
@@ -126,7 +129,7 @@ func (b *bench) open(ctx context.Context, p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	b.generator, b.streamID, b.proved = generator, stream, false
+	b.generator, b.streamID, b.proved, b.inVain = generator, stream, false, false
 	return b.lab.AwaitGuests(ctx)
 }
 

@@ -51,7 +51,8 @@ type maximum struct {
 	id          string
 	receivedPPS float64
 	offeredPPS  float64
-	wrong       string // why there is none
+	wrong       string        // why there is none
+	refused     *result.Trial // because nothing passes; nil otherwise
 }
 
 // settle returns the run with its rate in packets a second, for which it may have to find the
@@ -66,6 +67,9 @@ func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r r
 	found, err := m.find(ctx, b, writer, *r.most)
 	if err != nil {
 		return r, nil, err
+	}
+	if found.refused != nil {
+		b.refuses(*found.refused)
 	}
 	if found.wrong != "" {
 		return r, &result.Skipped{Variables: r.variables, Reason: fmt.Sprintf(
@@ -115,6 +119,9 @@ func maximumOf(trial result.Trial, details result.Details) maximum {
 	if trial.Verdict == result.Invalid {
 		found.wrong = strings.Join(trial.Reasons, "; ")
 	}
+	if trial.Refused {
+		found.refused = &trial
+	}
 	return found
 }
 
@@ -140,7 +147,7 @@ func findMaximum(ctx context.Context, b *bench, writer *result.Writer, most run)
 		if ctx.Err() != nil {
 			return maximum{}, context.Cause(ctx) // half a trial has no maximum
 		}
-		if rec.Trial.Verdict != result.Invalid {
+		if rec.Trial.Verdict != result.Invalid || rec.Trial.Refused {
 			break
 		}
 	}

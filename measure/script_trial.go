@@ -44,17 +44,8 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 	if ctx.Err() != nil {
 		return result.Record{}, context.Cause(ctx) // half of it is nothing, and a resumed run does it again
 	}
-	rec := result.Record{
-		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Unmeasured},
-		Details: result.Details{
-			Role: "scripts", DurationNs: time.Since(begun).Nanoseconds(), StartedUnixNs: begun.UnixNano(),
-			Isolation: b.isolation, Images: b.images, Tuning: b.tuning,
-		},
-		Histograms: result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()},
-	}
-	for _, setting := range b.lab.Settings() {
-		rec.Details.Devices = append(rec.Details.Devices, result.Device(setting))
-	}
+	rec := b.unmeasured(r, repeat, "scripts")
+	rec.Details.DurationNs, rec.Details.StartedUnixNs = time.Since(begun).Nanoseconds(), begun.UnixNano()
 	noise, err := untuned(b.lab)
 	if err != nil {
 		return result.Record{}, err

@@ -185,6 +185,9 @@ func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome
 	if err != nil {
 		return method.Outcome{}, err
 	}
+	if trial.Refused {
+		return method.Outcome{}, &refusal{trial}
+	}
 	s.warm = true
 	if isWindow {
 		s.bench.watch.Window(trial)

@@ -41,8 +41,8 @@ func (s *Session) End() error {
 
 // Measure runs the experiment and writes each trial when it ends. When ctx ends, it ends the
 // running trial, keeps what is done, takes the lab down, and returns the context's error. If a part
-// of a network dies, it still measures the other trials, and returns a DeathsError. Afterwards the
-// lab is gone, and the session over.
+// of a network dies, it still measures the other trials, and returns a DeathsError; if nothing passes a
+// network, a RefusedError. Afterwards the lab is gone, and the session over.
 func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) error {
 	b := &bench{source: s.Source, texts: s.Scripts, writer: writer, folder: writer.Dir(), watch: watch, lock: s.lock, inventory: s.inventory, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
 	dead := &deaths{}
@@ -52,7 +52,8 @@ func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watc
 	}
 	// The Ctrl-C that led here must not interrupt the clean-up.
 	err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), s.End())
-	return errors.Join(err, dead.error(err == nil))
+	err = errors.Join(err, dead.error(err == nil))
+	return errors.Join(err, b.refusedError())
 }
 
 // measure runs the rest of the experiment.
@@ -90,7 +91,7 @@ func (e *Experiment) measure(ctx context.Context, b *bench, writer *result.Write
 			if err := b.set(ctx, r); err != nil {
 				return err
 			}
-			return e.step(ctx, b, writer, r, step.Repeat)
+			return b.skipRefused(writer, r, e.step(ctx, b, writer, r, step.Repeat))
 		}); err != nil {
 			return err
 		}
@@ -119,6 +120,9 @@ func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, 
 	trial, err := writer.AddTrial(rec)
 	if err != nil {
 		return err
+	}
+	if trial.Refused {
+		b.refuses(trial)
 	}
 	b.watch.Measured(trial)
 	if ctx.Err() != nil {

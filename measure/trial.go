@@ -24,9 +24,12 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err := b.releaseRecording(); err != nil {
 		return result.Record{}, err
 	}
-	awaited, err := b.findPath(ctx, r)
+	awaited, blocked, err := b.findPath(ctx, r)
 	if err != nil {
 		return result.Record{}, err
+	}
+	if blocked != nil {
+		return b.refuse(r, repeat, blocked, addresses)
 	}
 	o := observation{
 		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, images: b.images, tuning: b.tuning, realTime: b.realTime, shared: r.plan.Shared,
@@ -47,7 +50,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	// After all counters of the trial were read, as this sends packets, and before anything is mended. Where something has
 	// died, that is the reason.
 	if o.outcome.Rx.RxPackets == 0 && !o.outcome.Tx.Interrupted && len(o.faults) == 0 {
-		o.path.Ended = b.whereEnded(ctx, r)
+		o.path.Ended, _, _ = b.whereEnded(ctx, r)
 	}
 	for _, fault := range o.happened.died {
 		b.died = append(b.died, fault.Problem)

@@ -126,6 +126,10 @@ func (l *Live) Window(t result.Trial) {
 
 // figures writes a finished trial's line.
 func (l *Live) figures(t result.Trial, head string) {
+	if t.Refused {
+		fmt.Fprintln(l.w, terminal.Plain(head+"  no packet passes")+"  "+l.style.Paint(verdictColour(t.Verdict), "refused"))
+		return
+	}
 	parts := []string{head}
 	rate, _ := received.Of(t)
 	parts = append(parts, fmt.Sprintf("%s of %s pps", terminal.Grouped(rate), terminal.Grouped(t.OfferedPPS)))

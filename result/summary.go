@@ -60,6 +60,9 @@ type Trial struct {
 	Verdict Verdict `json:"verdict"`
 	// Reasons say why it is not clean.
 	Reasons []string `json:"reasons"`
+	// Refused is true where nothing was measured, as no packet passed the network before the trial: its reason says where
+	// they ended.
+	Refused bool `json:"refused,omitempty"`
 	// LostAs says where the lost packets are, if most are in one gap; empty otherwise.
 	LostAs string `json:"lost_as,omitempty"`
 	// SeenPath is the path that the packets took; nil where no packet of nines' own was received, and in results of

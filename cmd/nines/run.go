@@ -56,8 +56,9 @@ With a search method (method: in the file, docs/methods.md), each combination ta
 many trials as the search needs, and the table begins with what it found. nines skips
 and names combinations whose kind of link this host lacks; it measures everything else,
 and the exit code is 3. If a node, an engine or a switch dies in a trial, the next trial
-gets a new network, and the exit code is 1. Trials that are invalid for other reasons
-are results: the exit code is 0.`,
+gets a new network, and the exit code is 1. If no packet passes a network (path_timeout:
+in the file), its trials are refused, with what each hop counted, and the exit code is 2.
+Trials that are invalid for other reasons are results: the exit code is 0.`,
 		Example: `  nines run examples/quickstart.yaml
   nines run lab.yaml --set traffic.rate_pps=50000 --set repeat=5
   nines run lab.yaml --set 'sweep.traffic.frame_bytes=[64, 1518]'
@@ -239,7 +240,7 @@ func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io
 		// The folder contains nothing that the error does not say.
 		return errors.Join(measured, writer.Discard())
 	}
-	err = errors.Join(resumable(measured, writer), r.finish(writer, stdout, stderr))
+	err = errors.Join(resumable(measured, writer, experiment.Left(writer)), r.finish(writer, stdout, stderr))
 	if leftOut := experiment.LeftOut(); leftOut != nil && err == nil {
 		return leftOut
 	} else if leftOut != nil {
@@ -249,13 +250,15 @@ func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io
 }
 
 // resumable adds to an error how to measure the rest, if any is left.
-func resumable(measured error, writer *result.Writer) error {
+func resumable(measured error, writer *result.Writer, left int) error {
 	died, kept := (*measure.DeathsError)(nil), (*result.WriteError)(nil)
 	hasDied := errors.As(measured, &died)
 	switch {
 	case measured == nil, errors.As(measured, &kept):
 		return measured // nothing is left, or the error itself says what is there
 	case hasDied && died.Whole() && died.Alone:
+		return measured
+	case left == 0 && !hasDied && errors.As(measured, new(*measure.RefusedError)):
 		return measured
 	case errors.Is(measured, context.Canceled):
 		interrupted := fmt.Errorf("interrupted; the finished trials are in %s, and 'nines run --resume %[1]s' continues it", writer.Dir())

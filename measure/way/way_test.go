@@ -149,3 +149,22 @@ func TestDamagedHeadersAreNotTakenForOtherPaths(t *testing.T) {
 		t.Error("a trial without packets")
 	}
 }
+
+func TestHopsSayWhatEachInterfaceCounted(t *testing.T) {
+	p := laid(plan.Way{}, spec.LeavesRelayed)
+	p.Traffic.Path = []string{"loadgen:tx", "dut:in", "dut:out", "loadgen:rx"}
+	seen := []result.SeenNode{
+		{Node: "loadgen", Interfaces: map[string]map[string]uint64{"tx": {"tx_packets": 20}}},
+		{Node: "dut", Counters: map[string]uint64{"Udp.NoPorts": 19, "Ip.InReceives": 20}, Interfaces: map[string]map[string]uint64{"in": {"rx_packets": 20, "rx_dropped": 1}}},
+	}
+	if got, want := Hops(p, seen), "loadgen:tx sent 20, dut:in received 20 and dropped 1 (Udp.NoPorts 19), dut:out sent 0, loadgen:rx received 0"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	p.Traffic.RoundTrip, p.Traffic.Path = true, []string{"loadgen:tx", "dut:in"}
+	if got, want := Hops(p, seen[1:]), "loadgen:tx sent what the kernel does not count, dut:in received 20 and dropped 1 (Udp.NoPorts 19), dut:in sent 0, loadgen:tx received what the kernel does not count"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := Hops(p, nil); got != "" {
+		t.Errorf("%q of nothing", got)
+	}
+}

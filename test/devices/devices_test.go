@@ -144,8 +144,8 @@ func TestAWrongDeclarationIsInvalid(t *testing.T) {
 				t.Fatalf("no result:\n%s", said)
 			}
 			for _, trial := range summary.Trials {
-				if trial.Verdict != result.Invalid {
-					t.Errorf("the trial is %s, the path %+v", trial.Verdict, trial.SeenPath)
+				if trial.Verdict != result.Invalid || trial.Refused != (trial.RxPackets == 0) {
+					t.Errorf("the trial is %s, refused %v, the path %+v", trial.Verdict, trial.Refused, trial.SeenPath)
 				}
 				if !slices.ContainsFunc(trial.Reasons, func(r string) bool { return strings.Contains(r, test.reason) }) {
 					t.Errorf("%q, without %q", trial.Reasons, test.reason)

@@ -482,6 +482,7 @@ export interface Trial {
   latency_undisturbed_ns?: Undisturbed;
   verdict: Verdict;
   reasons: string[];
+  refused?: boolean;
   lost_as?: string;
   seen_path?: SeenPath;
   ends?: Ends;
