@@ -41,11 +41,15 @@ func writeLosses(out *strings.Builder, s terminal.Style, trials []result.Trial) 
 }
 
 func pathText(p *result.SeenPath) string {
+	text := p.Words
 	switch {
+	case p.OfWarmup:
+		text += " in the warm-up; the rest, and MAC addresses, not seen: " + p.Unseen
 	case p.Unseen != "":
 		return "not seen: " + p.Unseen
-	case !p.Declared:
-		return p.Words + " (seen; the file does not say what was to be)"
 	}
-	return p.Words
+	if !p.Declared {
+		text += " (seen; the file does not say what was to be)"
+	}
+	return text
 }

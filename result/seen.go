@@ -12,8 +12,11 @@ type SeenPath struct {
 	AwaitedNs int64 `json:"awaited_ns,omitempty"`
 	// Ended says where probes ended, and why, where no packet arrived.
 	Ended []string `json:"ended,omitempty"`
-	// Unseen says why nobody could look; empty where an engine did.
+	// Unseen says why nobody could read the headers of measured packets; empty where an engine did.
 	Unseen string `json:"unseen,omitempty"`
+	// OfWarmup is true where the ways are those of the warm-up's packets, without MAC addresses: what the kernel tells a
+	// socket beside them, where it lets nobody read headers.
+	OfWarmup bool `json:"of_warmup,omitempty"`
 	// Ways are the different headers of the measured packets, and OtherPackets those beyond what there was room for.
 	Ways         []SeenWay `json:"ways"`
 	OtherPackets uint64    `json:"other_packets,omitempty"`

@@ -324,7 +324,7 @@ type TrialResult struct {
 	// InvalidPackets belong to no stream: damaged ones cannot tell theirs.
 	InvalidPackets uint64 `json:"invalid_packets"`
 
-	// Seen is which way the measured packets came; nil where the engine could not look.
+	// Seen is which way the measured packets came; nil where the engine received none.
 	Seen *Seen `json:"seen"`
 
 	Drops   []Counter `json:"drops"`
@@ -354,6 +354,9 @@ type TrialResult struct {
 type Seen struct {
 	Ways   []Way  `json:"ways"`
 	Others uint64 `json:"others"`
+	// Unseen says why the headers of measured packets could not be read. Then the ways are of packets of the warm-up and of
+	// probes, by what the kernel tells a socket beside them, without MAC addresses; or there are none.
+	Unseen string `json:"unseen"`
 }
 
 // Way is packets with the same headers. All flows have the source port and address of flow 0.

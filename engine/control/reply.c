@@ -258,22 +258,25 @@ static json_t *way(const struct port *port, const struct signature_row *row)
 			 ntohs(f->udp_destination), "ip_bytes", ntohs(f->ip_length));
 }
 
-/* null where nobody could look at all ports. */
 static json_t *ways(const struct trial *t)
 {
 	json_t *list = json_array();
+	const char *unseen = "";
 	uint64_t others = 0;
+	bool seen = true;
 	for (unsigned i = 0; i < t->inlet_count; i++) {
 		const struct inlet *inlet = &t->inlets[i];
-		if (!inlet->ways_seen) {
-			json_decref(list);
-			return json_null();
-		}
+		seen = seen && inlet->ways_seen;
+		if (!unseen[0] || (!inlet->ways_seen && inlet->ways_unseen[0]))
+			unseen = inlet->ways_unseen;
 		for (unsigned j = 0; j < inlet->ways.table.count; j++)
 			json_array_append_new(list, way(inlet->port, &inlet->ways.table.rows[j]));
 		others += inlet->ways.table.others;
 	}
-	return json_pack("{s:o,s:o}", "ways", list, "others", number(others));
+	if (!seen)
+		json_array_clear(list); /* those of other ports are not all */
+	return json_pack("{s:o,s:o,s:s}", "ways", list, "others", number(seen ? others : 0),
+			 "unseen", unseen);
 }
 
 json_t *reply_bulk(uint8_t *data, size_t size)

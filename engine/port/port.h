@@ -116,6 +116,8 @@ struct port_counter {
 
 struct port;
 
+enum { PORT_WAYS_BESIDE = 1 };
+
 struct port_ops {
 	const char *name;
 	enum port_layer layer;
@@ -152,7 +154,8 @@ struct port_ops {
 	 * the role is done. */
 	void (*refresh)(struct port *port);
 	/* Counts from now on the ways of measured packets whose headers the port's buffers lack, and
-	 * reads what was counted. NULL: the buffers have the headers. Control thread. */
+	 * reads what was counted. PORT_WAYS_BESIDE: only what message_ways.h counts, and `error` says
+	 * why. NULL: the buffers have the headers. Control thread. */
 	int (*ways_begin)(struct port *port, char *error, size_t size);
 	int (*ways_read)(struct port *port, struct signatures *out);
 	/* "up", "waiting" for its peer, or "failed: why"; NULL: use `connected`. Control

@@ -12,6 +12,7 @@
 #include "packet/frame.h"
 #include "packet/signatures.h"
 #include "port/kernel_filter.h"
+#include "port/message_ways.h"
 #include "port/port.h"
 #include "port/segment.h"
 #include "port/socket.h"
@@ -52,6 +53,7 @@ struct udp_port {
 	struct socket_address senders[PORT_BURST];
 	uint64_t *rx_queue_full;
 	struct kernel_filter *witness; /* of what is received; NULL: none yet */
+	struct message_ways *beside; /* where the kernel takes no witness; else NULL */
 };
 
 static struct udp_port *udp_of(struct port *port)
@@ -123,6 +125,7 @@ static void udp_close(struct port *port)
 	struct udp_port *u = udp_of(port);
 	if (u->witness)
 		kernel_filter_detach(u->witness);
+	message_ways_free(u->beside);
 	for (uint32_t i = 0; u->fds && i < port->config.flows; i++)
 		if (u->fds[i] >= 0)
 			close(u->fds[i]);
@@ -265,9 +268,29 @@ static int udp_start(struct port *port, unsigned directions)
 	return 0;
 }
 
+static unsigned udp_rx_none(struct udp_port *u)
+{
+	if (__builtin_expect(u->beside != NULL, 0))
+		message_ways_idle(u->beside);
+	return 0;
+}
+
+static unsigned udp_rx_looking(struct udp_port *u, struct packet *burst, unsigned max)
+{
+	unsigned lengths[PORT_BURST];
+	unsigned most = u->port.config.io == PORT_SINGLE ? 1 : max;
+	int n = message_ways_receive(u->beside, u->rx_iov, most, lengths);
+	for (int i = 0; i < n; i++)
+		burst[i] = (struct packet){
+			.data = u->rx_iov[i].iov_base, .length = lengths[i], .handle = (uint64_t)i};
+	return n < 0 ? 0 : (unsigned)n;
+}
+
 static unsigned udp_rx_burst(struct port *port, struct packet *burst, unsigned max)
 {
 	struct udp_port *u = udp_of(port);
+	if (__builtin_expect(u->beside != NULL, 0) && message_ways_looks(u->beside))
+		return udp_rx_looking(u, burst, max);
 	if (port->config.io == PORT_SINGLE) {
 		ssize_t n;
 		if (u->reflects) {
@@ -278,13 +301,13 @@ static unsigned udp_rx_burst(struct port *port, struct packet *burst, unsigned m
 			n = recv(u->fds[0], u->rx_buffers, u->rx_stride, MSG_DONTWAIT);
 		}
 		if (n < 0)
-			return 0;
+			return udp_rx_none(u);
 		burst[0] = (struct packet){.data = u->rx_buffers, .length = (uint32_t)n};
 		return 1;
 	}
 	int n = recvmmsg(u->fds[0], u->rx_msgs, max, MSG_DONTWAIT, NULL);
 	if (n < 0)
-		return 0;
+		return udp_rx_none(u);
 	for (int i = 0; i < n; i++)
 		burst[i] = (struct packet){.data = u->rx_iov[i].iov_base,
 					   .length = u->rx_msgs[i].msg_len,
@@ -431,14 +454,23 @@ static int udp_ways_begin(struct port *port, char *error, size_t size)
 {
 	struct udp_port *u = udp_of(port);
 	struct signature_flows flows = signature_flows_of(&port->config);
-	if (!u->witness)
-		return kernel_filter_witness(&u->witness, u->fds[0], &flows, error, size);
-	return kernel_filter_forget(u->witness);
+	if (u->witness)
+		return kernel_filter_forget(u->witness);
+	int err = kernel_filter_witness(&u->witness, u->fds[0], &flows, error, size);
+	if (!err)
+		return 0;
+	if (!u->beside)
+		u->beside = message_ways_new(u->fds[0], &port->config);
+	return u->beside && message_ways_begin(u->beside) == 0 ? PORT_WAYS_BESIDE : err;
 }
 
 static int udp_ways_read(struct port *port, struct signatures *out)
 {
-	return kernel_filter_read(udp_of(port)->witness, out);
+	struct udp_port *u = udp_of(port);
+	if (u->witness)
+		return kernel_filter_read(u->witness, out);
+	message_ways_read(u->beside, out);
+	return 0;
 }
 
 const struct port_ops port_udp = {

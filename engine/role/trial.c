@@ -172,20 +172,20 @@ static void announce_ports(struct trial *t)
 }
 
 /* A trial is worth having without what this would see. */
-static void begin_ways(struct trial *t, struct inlet *inlet)
+static void begin_ways(struct inlet *inlet)
 {
 	const struct port_ops *ops = inlet->port->ops;
-	char why[160] = "";
+	char why[120] = "";
 	if (!ops->ways_begin)
 		return;
 	int err = ops->ways_begin(inlet->port, why, sizeof why);
-	inlet->ways_seen = !err;
+	inlet->ways_seen = err >= 0;
 	if (err)
-		trial_note(t, "%s: nines cannot see which way packets came: %s%s%s",
-			   inlet->port->config.name, why, why[0] ? ": " : "", strerror(-err));
+		snprintf(inlet->ways_unseen, sizeof inlet->ways_unseen, "%s: %s",
+			 inlet->port->config.name, why[0] ? why : strerror(-err));
 }
 
-static void read_ways(struct trial *t, struct inlet *inlet)
+static void read_ways(struct inlet *inlet)
 {
 	struct signatures counted;
 	if (inlet->frames)
@@ -196,8 +196,8 @@ static void read_ways(struct trial *t, struct inlet *inlet)
 	if (inlet->ways_seen)
 		signatures_merge(&inlet->ways.table, &counted);
 	else
-		trial_note(t, "%s: which way packets came cannot be read",
-			   inlet->port->config.name);
+		snprintf(inlet->ways_unseen, sizeof inlet->ways_unseen, "%s: its map cannot be read",
+			 inlet->port->config.name);
 }
 
 static void set_times(struct trial *t)
@@ -356,7 +356,7 @@ int trial_start(struct trial *t, char *error, size_t size)
 	if (err)
 		return err;
 	for (unsigned i = 0; i < t->inlet_count; i++)
-		begin_ways(t, &t->inlets[i]);
+		begin_ways(&t->inlets[i]);
 	announce_ports(t);
 	t->scale = clock_calibrate(CLOCK_CALIBRATION_NS);
 	if (!clock_global.use_tsc)
@@ -418,7 +418,7 @@ void trial_join(struct trial *t)
 	if (t->inlet_count > 0)
 		blocks_sum(&t->receiver.blocks, &t->receiver.latency);
 	for (unsigned i = 0; i < t->inlet_count; i++)
-		read_ways(t, &t->inlets[i]);
+		read_ways(&t->inlets[i]);
 	worst_sort(&t->receiver.worst);
 	gaps_sort(&t->gaps);
 }

@@ -112,7 +112,8 @@ struct inlet {
 	uint64_t look_ticks; /* when the last look began, without the sleep since */
 	uint64_t *foreign; /* counts frames on a device that are no packets; else NULL */
 	bool frames; /* the buffers have the headers */
-	bool ways_seen; /* if not, `ways` is empty, and a note says why */
+	bool ways_seen; /* if not, `ways` is empty */
+	char ways_unseen[160]; /* why not, or why only as in message_ways.h; empty: all were seen */
 	struct ways ways; /* of measured packets, also of duplicates */
 };
 

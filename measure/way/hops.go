@@ -21,8 +21,16 @@ func Hops(p *plan.Plan, seen []result.SeenNode) string {
 	if len(seen) == 0 {
 		return ""
 	}
-	path := slices.Clone(p.Traffic.Path)
-	if p.Traffic.RoundTrip {
+	var hops []string
+	for _, t := range p.Streams() {
+		hops = append(hops, hopsOf(p, t, seen)...)
+	}
+	return strings.Join(hops, ", ")
+}
+
+func hopsOf(p *plan.Plan, t *plan.Traffic, seen []result.SeenNode) []string {
+	path := slices.Clone(t.Path)
+	if t.RoundTrip {
 		back := slices.Clone(path)
 		slices.Reverse(back)
 		path = append(path, back...)
@@ -49,7 +57,7 @@ func Hops(p *plan.Plan, seen []result.SeenNode) string {
 		}
 		hops = append(hops, hop)
 	}
-	return strings.Join(hops, ", ")
+	return hops
 }
 
 func inKernel(p *plan.Plan, node, name string) bool {

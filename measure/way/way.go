@@ -20,13 +20,13 @@ func Seen(p *plan.Plan, seen *client.Seen) *result.SeenPath {
 		s.Unseen = "the receiving engine could not look at the packets' headers"
 		return s
 	}
-	s.OtherPackets = seen.Others
+	s.OtherPackets, s.Unseen, s.OfWarmup = seen.Others, seen.Unseen, seen.Unseen != "" && len(seen.Ways) > 0
 	for _, w := range seen.Ways {
 		way := result.SeenWay{
 			Packets: w.Packets, SourceMAC: w.SourceMAC, DestinationMAC: w.DestinationMAC, TTL: w.TTL, SourceIP: w.SourceIP, DestinationIP: w.DestinationIP,
 			SourcePort: w.SourcePort, DestinationPort: w.DestinationPort, IPBytes: w.IPBytes,
 		}
-		way.Words = words(p, streamOf(p, way), way)
+		way.Words = words(p, streamOf(p, way), way, s.OfWarmup)
 		s.Ways = append(s.Ways, way)
 	}
 	slices.SortStableFunc(s.Ways, func(a, b result.SeenWay) int { return int(b.Packets) - int(a.Packets) })
@@ -86,8 +86,9 @@ func streamOf(p *plan.Plan, w result.SeenWay) *plan.Traffic {
 	return p.Traffic
 }
 
-// words are what happened to packets on their way, by how their headers differ from those that were sent.
-func words(p *plan.Plan, t *plan.Traffic, w result.SeenWay) string {
+// words are what happened to packets on their way, by how their headers differ from those that were sent, and by their MAC
+// addresses, if these could be seen.
+func words(p *plan.Plan, t *plan.Traffic, w result.SeenWay, withoutMACs bool) string {
 	from, at := owner(p, w.SourceMAC), ""
 	if from != "" {
 		at = " by " + strings.SplitN(from, ":", 2)[0]
@@ -117,6 +118,8 @@ func words(p *plan.Plan, t *plan.Traffic, w result.SeenWay) string {
 		what = fmt.Sprintf("sent again%s: TTL %d", at, w.TTL)
 	case w.SourceMAC == t.From.LocalMAC:
 		what = "unchanged"
+	case withoutMACs:
+		what = "unchanged or forwarded"
 	case w.SourceMAC == noMAC:
 		what = "without MAC addresses"
 	default:
@@ -167,11 +170,14 @@ func find(p *plan.Plan, is func(plan.Interface) bool) string {
 
 // Contradictions say which packets did not take the planned path; none where all did, and where nothing was declared.
 func Contradictions(p *plan.Plan, s *result.SeenPath) []string {
-	if s == nil || !s.Declared || s.Unseen != "" {
+	if s == nil || !s.Declared || s.Unseen != "" && !s.OfWarmup {
 		return nil
 	}
 	var reasons []string
-	all := total(s)
+	all, of := total(s), ""
+	if s.OfWarmup {
+		of = " of the warm-up"
+	}
 	ways, others := s.Ways, s.OtherPackets
 	if p.Corrupts() {
 		ways, others = mostFrequent(p, ways), 0 // the rest may have damaged headers
@@ -179,11 +185,11 @@ func Contradictions(p *plan.Plan, s *result.SeenPath) []string {
 	for _, w := range ways {
 		t := streamOf(p, w)
 		if differs := contradicts(t.Way, w); len(differs) > 0 {
-			reasons = append(reasons, fmt.Sprintf("%d of %d packets did not come as planned: %s (%s); %s", w.Packets, all, w.Words, strings.Join(differs, ", "), planned(t)+carried(p, s)))
+			reasons = append(reasons, fmt.Sprintf("%d of %d packets%s did not come as planned: %s (%s); %s", w.Packets, all, of, w.Words, strings.Join(differs, ", "), planned(t)+carried(p, s)))
 		}
 	}
 	if others > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d of %d packets came in more ways than nines keeps apart, so it cannot say that they took the planned path", others, all))
+		reasons = append(reasons, fmt.Sprintf("%d of %d packets%s came in more ways than nines keeps apart, so it cannot say that they took the planned path", others, all, of))
 	}
 	return reasons
 }

@@ -168,3 +168,24 @@ func TestHopsSayWhatEachInterfaceCounted(t *testing.T) {
 		t.Errorf("%q of nothing", got)
 	}
 }
+
+// TestWithoutMACAddresses: what a socket is told of the warm-up's packets decides what it can, and says what it cannot.
+func TestWithoutMACAddresses(t *testing.T) {
+	bare := func(w client.Way) *client.Seen {
+		w.SourceMAC, w.DestinationMAC = noMAC, noMAC
+		return &client.Seen{Ways: []client.Way{w}, Unseen: "rx: it needs CAP_BPF"}
+	}
+	p := laid(plan.Way{TTL: 64, NotSourceMAC: senderMAC, SourceIPs: []string{senderIP}}, spec.LeavesForwarded)
+	s := Seen(p, bare(ways["forwarded"]))
+	if s.Words != "unchanged or forwarded" || !s.OfWarmup || s.Unseen == "" || len(Contradictions(p, s)) > 0 {
+		t.Errorf("%+v, %q", s, Contradictions(p, s))
+	}
+	s = Seen(p, bare(ways["routed"]))
+	if reasons := Contradictions(p, s); len(reasons) != 1 || !strings.Contains(reasons[0], "1000 of 1000 packets of the warm-up did not come as planned: routed: TTL -1") {
+		t.Errorf("%q", reasons)
+	}
+	s = Seen(p, &client.Seen{Unseen: "rx: it needs CAP_BPF"})
+	if s.OfWarmup || s.Words != "" || s.Unseen == "" || len(Contradictions(p, s)) > 0 {
+		t.Errorf("nothing came in the warm-up: %+v", s)
+	}
+}

@@ -93,6 +93,7 @@ export interface SeenPath {
   awaited_ns?: number;
   ended?: string[];
   unseen?: string;
+  of_warmup?: boolean;
   ways: SeenWay[];
   other_packets?: number;
   nodes?: SeenNode[];

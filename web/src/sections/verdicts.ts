@@ -55,8 +55,9 @@ export function pathTable(page: Page, selection: Selection): Table {
 }
 
 function pathText(path: SeenPath): string {
-  if (path.unseen) return `not seen: ${path.unseen}`;
-  return path.declared ? path.words : `${path.words} (seen; the file does not say what was to be)`;
+  if (path.unseen && !path.of_warmup) return `not seen: ${path.unseen}`;
+  const seen = path.of_warmup ? `${path.words} in the warm-up; the rest, and MAC addresses, not seen: ${path.unseen}` : path.words;
+  return path.declared ? seen : `${seen} (seen; the file does not say what was to be)`;
 }
 
 /** The combinations that were not measured, and why. */
