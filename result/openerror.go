@@ -39,8 +39,8 @@ func (e *OpenError) ExitCode() int { return exit.Wrong }
 // notAResult says what the folder seems to be instead.
 func notAResult(dir string) error {
 	e := &OpenError{Dir: dir, Reason: "is not a result folder: it has no " + SummaryFile}
-	if _, err := os.Stat(filepath.Join(dir, latestLink, SummaryFile)); err == nil {
-		e.Remedy = "its newest result is " + filepath.Join(dir, latestLink)
+	if _, err := os.Stat(filepath.Join(dir, LatestLink, SummaryFile)); err == nil {
+		e.Remedy = "its newest result is " + filepath.Join(dir, LatestLink)
 		return e
 	}
 	if below, _ := filepath.Glob(filepath.Join(dir, "*", SummaryFile)); len(below) > 0 {

@@ -48,7 +48,7 @@ const (
 	trialsDir    = "trials"
 	baselinesDir = "baselines"
 	maximaDir    = "maxima"
-	latestLink   = "latest"
+	LatestLink   = "latest"
 )
 
 // Writer fills a result folder. Every file appears whole or not at all, and the summary names a
@@ -274,7 +274,7 @@ func (w *Writer) Close() error {
 		return nil // it was reopened outside Create's layout; or has nothing to show
 	}
 	if err := PointLatest(w.root, w.dir); err != nil {
-		return &WriteError{Path: filepath.Join(w.root, latestLink), Err: err, Kept: w.kept()}
+		return &WriteError{Path: filepath.Join(w.root, LatestLink), Err: err, Kept: w.kept()}
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func PointLatest(root, dir string) error {
 	if err != nil {
 		return err
 	}
-	return replaceSymlink(target, filepath.Join(root, latestLink))
+	return replaceSymlink(target, filepath.Join(root, LatestLink))
 }
 
 // writeRecord writes a trial's folder under a temporary name and renames it when it is complete.

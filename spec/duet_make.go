@@ -55,16 +55,9 @@ func DuetOf(a, b *File) (*File, error) {
 			}
 		}
 	}
-	differences := differencesOf(a.root, b.root, nil)
-	if len(differences) == 0 {
-		return nil, exit.Wrongf("%s and %s say the same; change one of them, or measure one against itself: 'nines duet %s'", a.name, b.name, a.name)
-	}
-	if filepath.Dir(a.Origin()) != filepath.Dir(b.Origin()) {
-		for _, d := range differences {
-			if strings.Contains(d.path, ".mounts") {
-				return nil, exit.Wrongf("%s: the files are in two folders, and relative paths would be those of %s; put both into one folder", d.path, a.name)
-			}
-		}
+	differences, err := variantsOf(a, b)
+	if err != nil {
+		return nil, err
 	}
 	both := *a
 	both.sets = slices.Clone(a.sets)
@@ -86,6 +79,23 @@ func DuetOf(a, b *File) (*File, error) {
 		both.root = both.root.with([]string{"duet", name}, settings)
 	}
 	return &both, nil
+}
+
+// variantsOf are the differences between two files; where there are none, or they would not mean the same in one file, it
+// is an error.
+func variantsOf(a, b *File) ([]difference, error) {
+	differences := differencesOf(a.root, b.root, nil)
+	if len(differences) == 0 {
+		return nil, exit.Wrongf("%s and %s say the same; change one of them, or measure one against itself: 'nines duet %s'", a.name, b.name, a.name)
+	}
+	if filepath.Dir(a.Origin()) != filepath.Dir(b.Origin()) {
+		for _, d := range differences {
+			if strings.Contains(d.path, ".mounts") {
+				return nil, exit.Wrongf("%s: the files are in two folders, and relative paths would be those of %s; put both into one folder", d.path, a.name)
+			}
+		}
+	}
+	return differences, nil
 }
 
 // difference is a path at which two files have different values; nil: none.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
@@ -12,7 +10,8 @@ import (
 
 func newCompareCommand() *cobra.Command {
 	var format, by string
-	var steady bool
+	var steady, measureAgain bool
+	var again againCall
 	var reference []string
 	c := &cobra.Command{
 		Use:   "compare A B | compare A --by VARIABLE=VALUE,VALUE",
@@ -29,10 +28,14 @@ side, no invalid one, and both sides in turn. Figures that are the same have no 
 turn (order: interleaved). Two results are of different times: a drift of the host
 cannot be told from the difference. With --steady you say that the host did not drift;
 --reference takes runs of the same experiment on three or more days, and a difference
-must be larger than theirs.`,
+must be larger than theirs.
+
+--again measures both once more, from the files that the results keep: as a duet, side by
+side, until it is decided (nines duet), and where that cannot be, in turn.`,
 		Example: `  nines compare results/base/2026-11-20T18-30-05Z results/latest   # did the change help?
   nines compare results/latest --by kind=bridge,veth               # two kinds of link in one result
   nines compare old new --reference mon --reference tue --reference wed
+  nines compare old new --again                                    # measure both until it is decided
   nines compare old new --format json | jq '.pairs[].figures.latency_p99_ns.ratio'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if by == "" && len(args) != 2 {
@@ -41,25 +44,37 @@ must be larger than theirs.`,
 			if by != "" && len(args) != 1 {
 				return exit.Wrongf("'%s --by' takes one result folder; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
+			for _, name := range []string{"for", "out"} {
+				if c.Flags().Changed(name) && !measureAgain {
+					return exit.Wrongf("--%s is for --again, which measures", name)
+				}
+			}
+			if measureAgain && (steady || len(reference) > 0) {
+				return exit.Wrongf("--again measures both side by side or in turn, so it needs neither --steady nor --reference")
+			}
 			if by != "" && (steady || len(reference) > 0) {
 				return exit.Wrongf("--steady and --reference are for two results, not for --by")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if measureAgain {
+				again.format = format
+				return again.run(c.Context(), args, by, c.OutOrStdout(), c.ErrOrStderr())
+			}
 			comparison, err := compareWhat(args, by, steady, reference)
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				return report.WriteComparisonJSON(c.OutOrStdout(), comparison)
-			}
-			return report.WriteComparison(c.OutOrStdout(), comparison)
+			return writeComparison(c.OutOrStdout(), comparison, format)
 		},
 	}
 	command.FormatFlag(c, &format)
 	c.Flags().BoolVar(&steady, "steady", false, "you know that the host was the same for both results: decide by their trials")
 	c.Flags().StringArrayVar(&reference, "reference", nil, "a result of the same experiment, on another day (repeatable; three days or more)")
+	c.Flags().BoolVar(&measureAgain, "again", false, "measure both once more, until it is decided")
+	c.Flags().DurationVar(&again.limit, "for", 0, "with --again: how long packets of a duet are sent at most (default 20s)")
+	c.Flags().StringVar(&again.out, "out", "results", "with --again: the folder of all results")
 	c.Flags().StringVar(&by, "by", "", "compare two values of a variable in one result: kind=bridge,veth")
 	return c
 }
@@ -84,10 +99,9 @@ func compareWhat(args []string, by string, steady bool, reference []string) (rep
 		}
 		return report.CompareResults(a, b, options), nil
 	}
-	variable, values, _ := strings.Cut(by, "=")
-	sides := strings.Split(values, ",")
-	if len(sides) != 2 || sides[0] == "" || sides[1] == "" {
-		return report.Comparison{}, exit.Wrongf("--by %q: write VARIABLE=VALUE,VALUE, such as kind=bridge,veth", by)
+	variable, sides, err := byValues(by)
+	if err != nil {
+		return report.Comparison{}, err
 	}
 	return report.CompareValues(a, variable, sides[0], sides[1])
 }

@@ -83,7 +83,7 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 	return c
 }
 
-// compose is the file with its two sides. It says what it leaves out.
+// compose is the file with its two sides.
 func (d duetCall) compose(say func(format string, args ...any)) (*spec.File, error) {
 	file, err := d.base()
 	if err != nil {
@@ -94,9 +94,17 @@ func (d duetCall) compose(say func(format string, args ...any)) (*spec.File, err
 			return nil, err
 		}
 	}
+	if err := d.sides(file, say); err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// sides makes a duet of a file, and says what it leaves out.
+func (d duetCall) sides(file *spec.File, say func(format string, args ...any)) error {
 	left, err := file.MakeDuet(d.a, d.b)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(left) > 0 {
 		say("%s: without its %s, as a duet is one trial", file.Name(), strings.Join(left, ", "))
@@ -110,10 +118,10 @@ func (d duetCall) compose(say func(format string, args ...any)) (*spec.File, err
 	}
 	for _, set := range sets {
 		if err := file.Set(set); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return file, nil
+	return nil
 }
 
 // base is the file that the sides change.

@@ -99,18 +99,23 @@ func (r runCall) load() (*spec.File, error) {
 	if r.resume == "" {
 		return loadFile(r.file, r.sets)
 	}
-	kept, err := result.Open(r.resume)
+	return keptFile(r.resume)
+}
+
+// keptFile is the experiment of a result, with the scripts and the folder that it had.
+func keptFile(dir string) (*spec.File, error) {
+	kept, err := result.Open(dir)
 	if err == nil {
 		_, err = kept.Experiment() // it refuses what is no plain file, such as a link
 	}
 	if err != nil {
 		return nil, err
 	}
-	file, err := loadFile(filepath.Join(r.resume, result.ExperimentFile), nil)
+	file, err := loadFile(filepath.Join(dir, result.ExperimentFile), nil)
 	if err != nil {
 		return nil, err
 	}
-	scripts, err := result.ReadScripts(r.resume)
+	scripts, err := result.ReadScripts(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +124,7 @@ func (r runCall) load() (*spec.File, error) {
 		texts[spec.Script(path)] = text
 	}
 	file.UseScripts(texts)
-	origin, err := result.ReadOrigin(r.resume)
+	origin, err := result.ReadOrigin(dir)
 	if err != nil {
 		return nil, err
 	}
