@@ -177,7 +177,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 			wakesAreNoGaps(t, done)
 			for _, baseline := range done.Baselines {
 				if baseline.RxPackets == 0 {
-					t.Errorf("baseline %s (%s) received nothing", baseline.ID, baseline.When)
+					t.Errorf("baseline %s (%s) received nothing: %q", baseline.ID, baseline.When, baseline.Reasons)
 				}
 			}
 			if len(done.Baselines) != 2 {
