@@ -35,7 +35,9 @@ func (o *outside) begin(context.Context) error {
 		return nil // the clock of the trial is not the kernel's
 	}
 	var err error
-	if o.watch, err = witness.Start(witness.Room(o.run.stream.Lasts())); err != nil {
+	// Where all threads spin, they notice late softirqs themselves, but for those that ksoftirqd handles.
+	options := witness.Options{Room: witness.Room(o.run.stream.Lasts()), Softirqs: o.run.sleeps()}
+	if o.watch, err = witness.Start(options); err != nil {
 		o.unseen = append(o.unseen, fmt.Sprintf("threads that sleep or are not of nines, and softirqs: %v", err))
 		return nil
 	}
@@ -62,15 +64,20 @@ func (o *outside) thread(w result.Witness, tid int, children bool) {
 }
 
 func (o *outside) addCPUs() {
-	cpus, spinning := pathCPUs(o.run.plan), o.run.spinningCPUs()
+	cpus, spinning, kernel := pathCPUs(o.run.plan), o.run.spinningCPUs(), softirqThreads()
 	slices.Sort(cpus)
 	for _, cpu := range slices.Compact(cpus) {
 		if cpu < 0 {
 			continue
 		}
+		if tid := kernel[cpu]; tid > 0 {
+			o.thread(result.Witness{Thread: fmt.Sprintf("ksoftirqd/%d", cpu), CPU: cpu}, tid, false)
+		}
 		w := result.Witness{Thread: fmt.Sprintf("CPU %d", cpu), CPU: cpu, By: result.BySoftirq}
-		o.of[w.Thread] = w
-		o.missed(w.Thread, o.watch.CPU(w.Thread, cpu))
+		if o.run.sleeps() {
+			o.of[w.Thread] = w
+			o.missed(w.Thread, o.watch.CPU(w.Thread, cpu))
+		}
 		if o.bench.inventory.Virtualisation.Hypervisor == "" || slices.Contains(spinning, cpu) {
 			continue
 		}
@@ -78,6 +85,39 @@ func (o *outside) addCPUs() {
 		o.of[w.Thread] = w
 		o.missed(w.Thread, o.watch.Ticks(w.Thread, cpu))
 	}
+}
+
+// softirqThreads are the threads that handle softirqs that the kernel puts off, by CPU.
+func softirqThreads() map[int]int {
+	list := map[int]int{}
+	names, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		return list
+	}
+	for _, name := range names {
+		var cpu int
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		if n, err := fmt.Sscanf(string(text), "ksoftirqd/%d", &cpu); n != 1 || err != nil {
+			continue
+		}
+		if tid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
+			list[cpu] = tid
+		}
+	}
+	return list
+}
+
+// sleeps is true where a thread on the packets' way sleeps, or is not of nines.
+func (r run) sleeps() bool {
+	if r.stream.Wait != spec.WaitSpin {
+		return true
+	}
+	return slices.ContainsFunc(r.plan.Nodes, func(node plan.Node) bool {
+		return node.App != nil && (!node.App.Handling().HasEngine() || node.App.Wait != spec.WaitSpin)
+	})
 }
 
 // spinningCPUs are those on which a thread of an engine never sleeps, which notices a hypervisor's pauses by itself.

@@ -2,7 +2,7 @@
 // they sleep, or are not nines' own.
 //
 //	sched_switch, sched_waking     a thread could run, or was stopped, until it ran again
-//	softirq_raise, softirq_entry   a softirq that sends or receives packets was raised, until it began
+//	softirq_raise, softirq_entry   with Options.Softirqs: a softirq that sends or receives packets was raised, until it began
 //	a perf event's timer           a CPU's timer was due, until it rang
 //
 // The programs (bpf/) attach to tracepoints by BTF. Their list has a fixed size, and their memory is taken before they

@@ -17,7 +17,7 @@ import (
 func started(t *testing.T, room int) *Watch {
 	t.Helper()
 	labtest.Root(t)
-	w, err := Start(room)
+	w, err := Start(Options{Room: room, Softirqs: true})
 	if err != nil {
 		labtest.Require(t, "BPF on tracepoints: "+err.Error(), false)
 	}
