@@ -120,8 +120,9 @@ int main(int argc, char **argv)
 		json_object_set_new(ns, stages[i].name, json_real(stage_ns(stages[i].run)));
 	double pps = bench_loop_pps(t);
 	json_t *o = json_pack(
-		"{s:f,s:f,s:f,s:I,s:I,s:I,s:f,s:f,s:o}", "mpps", pps / 1e6, "mpps_wall",
-		(double)t->receiver.unique / seconds / 1e6, "ns_per_packet", 1e9 / pps, "packets",
+		"{s:f,s:f,s:f,s:f,s:I,s:I,s:I,s:f,s:f,s:o}", "mpps", pps / 1e6, "mpps_wall",
+		(double)t->receiver.unique / seconds / 1e6, "ns_per_packet", 1e9 / pps,
+		"least_ns_per_packet", bench_loop_least_ns(t), "packets",
 		(json_int_t)t->receiver.unique, "recorded", (json_int_t)t->receiver.latency.count,
 		"lost", (json_int_t)(t->sender.send_lag.count - t->receiver.unique), "gaps_ms",
 		(double)clock_ticks_to_ns(&t->scale, t->gaps.total_ticks) / 1e6, "run_delay_ms",
