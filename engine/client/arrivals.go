@@ -36,6 +36,7 @@ const (
 	arrivalsMeasuredTicks = 24
 	arrivalsNsPerTick     = 32
 	arrivalsCapacity      = 40
+	arrivalsPausedTicks   = 48
 	arrivalsWritten       = 64
 	arrivalsState         = 72
 	arrivalsLost          = 80
@@ -237,6 +238,9 @@ func (a *Arrivals) Take() []Sent {
 	}
 	return sent
 }
+
+// PausedNs is how long all pauses were that have ended. A trial's times without its pauses are less by it.
+func (a *Arrivals) PausedNs() int64 { return spanNs(a.word(arrivalsPausedTicks), 0, a.word(arrivalsNsPerTick)) }
 
 // Late is how many packets arrived after Take had returned them as lost.
 func (a *Arrivals) Late() uint64 { return a.late }

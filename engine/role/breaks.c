@@ -43,6 +43,8 @@ void trial_resume(struct trial *t, uint64_t from, uint64_t now)
 		blocks_shift(&t->receiver.blocks, ticks);
 		rate_shift(&t->receiver.received, ticks);
 	}
+	if (t->receiver.arrivals)
+		t->receiver.arrivals->header->paused_ticks += ticks;
 	atomic_fetch_add(&t->paused_ns, clock_ticks_to_ns(&t->scale, ticks));
 }
 

@@ -253,7 +253,9 @@ static void pause_trial(struct turn *turn)
 	while (atomic_load(&t->asked) == TRIAL_PAUSE) {
 		if (t->inlet_count > 0)
 			receive(turn, now);
-		bool all = t->outlet_count == 0 || t->receiver.unique >= t->sender.send_lag.count;
+		/* A sink does not know what is under way. */
+		bool all = t->inlet_count == 0 ||
+			   (t->outlet_count > 0 && t->receiver.unique >= t->sender.send_lag.count);
 		if (!resting && (all || now >= patience)) {
 			resting = true;
 			if (arrivals) {
@@ -267,10 +269,13 @@ static void pause_trial(struct turn *turn)
 		take_order(t);
 		now = clock_ticks();
 	}
-	if (arrivals)
-		arrivals_tell(arrivals, ARRIVALS_RUNNING);
 	waits_skip(&turn->waits);
 	trial_resume(t, from, now);
+	/* Nothing is due between the pause and its end. */
+	if (atomic_load(&t->asked) == TRIAL_FINISH)
+		trial_finish(t, now);
+	if (arrivals)
+		arrivals_tell(arrivals, ARRIVALS_RUNNING);
 	gaps_begin(&t->gaps, now);
 }
 

@@ -51,7 +51,7 @@ struct arrivals_header {
 	 * calibrated before the trial, and when it has ended by all of it. */
 	uint64_t base_ticks, measured_ticks, ns_per_tick;
 	uint64_t capacity; /* rows */
-	uint8_t reserved[8];
+	uint64_t paused_ticks; /* in all pauses that have ended */
 	/* Rows written so far; the state tells only that there will be no more. */
 	_Alignas(64) _Atomic uint64_t written;
 	_Atomic uint32_t state;

@@ -38,6 +38,7 @@ type Generator struct {
 	tracing  *Tracing
 	watch    func(pid int, s client.Started)
 	begun    func(startNs int64)
+	looks    *Looks
 	// apart is true for engines on two machines, whose clocks someone keeps in step.
 	apart bool
 	// clockError is how wrong each of these may be; 0 for what their kernels were told.
@@ -235,6 +236,9 @@ func (g *Generator) run(ctx context.Context, trial client.Trial, progress func(c
 	run := g.runPair
 	if g.rx == g.tx {
 		run = g.runLoop
+	}
+	if l := g.looksAt(trial); l != nil {
+		return l.during(func() (Outcome, error) { return run(ctx, trial, progress) })
 	}
 	return run(ctx, trial, progress)
 }
@@ -450,11 +454,19 @@ func (g *Generator) Log() string {
 // Processes are the process ids, on the host, of the engines or of the programs that entered the
 // nodes for them.
 func (g *Generator) Processes() []int {
-	pids := []int{g.tx.cmd.Process.Pid}
-	if g.rx != g.tx {
-		pids = append(pids, g.rx.cmd.Process.Pid)
+	var pids []int
+	for _, p := range g.processes() {
+		pids = append(pids, p.cmd.Process.Pid)
 	}
 	return pids
+}
+
+// processes are the engine that sends, and the one that receives if that is another.
+func (g *Generator) processes() []*process {
+	if g.rx == g.tx {
+		return []*process{g.tx}
+	}
+	return []*process{g.tx, g.rx}
 }
 
 // Close ends the engines. It may be called more than once.
