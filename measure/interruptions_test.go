@@ -117,6 +117,7 @@ func checkStops(t *testing.T, done *result.Result, by string) {
 	if want := []string{"loop", "forward dut", "switch lan 1"}; !slices.Equal(loops, want) || !witnessed || len(trial.Interruptions.Unseen) > 0 {
 		t.Errorf("%+v are witnesses, want the loops %v, and the forwarder by the %s", trial.Interruptions, want, by)
 	}
+	checkUndisturbed(t, trial)
 	folder := done.TrialFolder(trial.ID)
 	rows, err := folder.Interruptions()
 	if err != nil {

@@ -72,6 +72,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	b.keepRecording(&rec, o.outcome.Recorded, *t)
 	keepTrace(&rec, o)
 	keepInterruptions(&rec, o)
+	if err := keepUndisturbed(&rec, o); err != nil {
+		return result.Record{}, err
+	}
 	decideDuet(&rec, o, r.spec.Duet)
 	if b.explain != nil && rec.Causes != nil {
 		b.explain(rec.Causes, rec.Details)

@@ -33,7 +33,7 @@ type Generator struct {
 	tx, rx  *process // the same one for a loop
 	notes   []string // the engines' notes on their ports
 	files   recordFiles
-	// arrivals are of the packets of a duet; nil otherwise.
+	// arrivals are when packets were due and received; nil where the receiver cannot keep them.
 	arrivals *client.Arrivals
 	tracing  *Tracing
 	watch    func(pid int, s client.Started)
@@ -119,7 +119,7 @@ type Outcome struct {
 	Log   string
 	// Recorded is every packet, if the stream asks for it; else nil.
 	Recorded *Recorded
-	// Arrivals are those of a duet, valid until the next trial; else nil.
+	// Arrivals are when packets were due and received, valid until the next trial; nil if they were not kept.
 	Arrivals *client.Arrivals
 }
 
@@ -147,13 +147,13 @@ func Start(ctx context.Context, l *lab.Lab, folder string, streams ...*plan.Traf
 			forTx = forTx[:1]
 		}
 	}
-	if len(streams) > 1 {
+	if keepsArrivals(l.Plan(), traffic.To.Node) {
 		if g.arrivals, err = client.NewArrivals(); err != nil {
 			return g, err
 		}
-		forRx = []*os.File{g.arrivals.File()}
+		forRx = append(forRx, g.arrivals.File())
 		if traffic.Role == plan.RoleLoop {
-			forTx = forRx
+			forTx = append(forTx, g.arrivals.File())
 		}
 	}
 	if g.notes, err = l.Remotes(); err != nil {
@@ -175,6 +175,24 @@ func Start(ctx context.Context, l *lab.Lab, folder string, streams ...*plan.Traf
 		}
 	}
 	return g, g.openPorts()
+}
+
+// keepsArrivals reports whether an engine in a node can keep the arrivals of packets: it shares memory with nines, which
+// counts for the node's limit if that has one.
+func keepsArrivals(p *plan.Plan, node string) bool {
+	return !slices.ContainsFunc(p.Nodes, func(n plan.Node) bool { return n.Name == node && (n.Apart() || n.MemoryBytes > 0) })
+}
+
+// arrivalsIn is the file of the arrivals for a trial, among so many that the engine has; empty if they are not kept. As
+// fast as possible, packets wait for one another, and nothing can be told from their times.
+func (g *Generator) arrivalsIn(trial client.Trial, files []string) string {
+	if g.arrivals == nil || trial.Streams[0].RatePPS == 0 {
+		return ""
+	}
+	if g.files.none() {
+		return files[0]
+	}
+	return files[len(files)-1]
 }
 
 // startIn starts an engine in a node, with DPDK if the plan says so, and with the files to record
@@ -262,9 +280,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 	if !g.files.none() {
 		trial.RecordSent, trial.RecordReceived = firstFile, secondFile
 	}
-	if g.arrivals != nil {
-		trial.Arrivals = firstFile
-	}
+	trial.Arrivals = g.arrivalsIn(trial, []string{firstFile, secondFile, thirdFile})
 	defer g.tx.abortOn(ctx)()
 	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress, g.asked(), g.begun))
 	if err != nil {
@@ -300,9 +316,7 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	if !g.files.none() {
 		generate.RecordSent, sink.RecordReceived = firstFile, firstFile
 	}
-	if g.arrivals != nil {
-		sink.Arrivals = firstFile
-	}
+	sink.Arrivals = g.arrivalsIn(trial, []string{firstFile, secondFile})
 
 	sending, receiving := bothBegun(g.begun)
 	tracing := g.asked().ofPair()

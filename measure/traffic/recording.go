@@ -31,6 +31,7 @@ type recordFiles struct{ sent, received *os.File }
 const (
 	firstFile  = "fd:3"
 	secondFile = "fd:4"
+	thirdFile  = "fd:5"
 )
 
 func makeRecordFiles(folder string) (f recordFiles, err error) {
