@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	labengine "nines.dev/nines/lab/engine"
 	"nines.dev/nines/plan"
 )
 
@@ -29,7 +30,11 @@ func (p *forwarderProbe) begin(context.Context) error {
 		if err != nil {
 			return err
 		}
-		serve := client.Serve{Role: string(node.App.Kind), CPU: node.GuestCPU(node.App.CPU)}
+		hello, err := engine.Hello()
+		if err != nil {
+			return err
+		}
+		serve := labengine.Serve(node, hello)
 		for _, port := range stats.Ports {
 			serve.Ports = append(serve.Ports, port.Port)
 		}

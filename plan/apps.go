@@ -143,7 +143,21 @@ func (w *work) appResult(n *node) *App {
 	for _, e := range n.ports {
 		app.Ports = append(app.Ports, w.port(e))
 	}
+	app.Work = w.workOf(n)
 	return app
+}
+
+// workOf is the work of a node's engine, for each side that it serves; nil: none.
+func (w *work) workOf(n *node) []spec.Duration {
+	all := []spec.Duration{n.spec.App.Work}
+	if w.sidesOn(n) > 1 {
+		sides := w.exp.Duet.Sides
+		all = []spec.Duration{sides[0].Work[n.name], sides[1].Work[n.name]}
+	}
+	if !slices.ContainsFunc(all, func(d spec.Duration) bool { return d > 0 }) {
+		return nil
+	}
+	return all
 }
 
 // appBackend is the backend of a node's app; empty without an engine.

@@ -266,7 +266,9 @@ type App struct {
 	Backend    spec.Backend     `json:"backend,omitempty"`
 	IO         spec.IO          `json:"io,omitempty"`
 	Wait       spec.Wait        `json:"wait,omitempty"`
-	CPU        int              `json:"cpu"` // the engine's; -1 without one, and where nothing is pinned
+	// Work is what a packet takes in the engine besides, of each side of a duet that it serves; empty: nothing.
+	Work []spec.Duration `json:"work,omitempty"`
+	CPU  int             `json:"cpu"` // the engine's; -1 without one, and where nothing is pinned
 	// Ports is one for reflect, two for forward: in, out, on the traffic's path.
 	Ports []Port `json:"ports,omitempty"`
 }

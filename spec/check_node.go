@@ -152,6 +152,9 @@ func (c *checker) app(name string, a *App, at []string) {
 	if d.Engine {
 		return
 	}
+	if a.Work > 0 {
+		c.fail(fmt.Sprintf("with %s there is no engine that could work", a.Kind), "", "remove it, or use kind: forward", under(at, "work")...)
+	}
 	who := "the kernel forwards"
 	if d.Device {
 		who = "your device handles packets"

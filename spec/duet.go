@@ -33,6 +33,8 @@ type Side struct {
 	Name string `json:"name"`
 	// Settings are what the file sets for this side.
 	Settings []Variable `json:"settings,omitempty"`
+	// Work is that of the forwarders which serve both sides, by node.
+	Work map[string]Duration `json:"work,omitempty"`
 	// Traffic is the side's stream, from and to its own interfaces.
 	Traffic Traffic `json:"traffic"`
 }

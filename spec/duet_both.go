@@ -35,7 +35,7 @@ func sideBySide(duet *Duet, sides []Run) Run {
 		stream := *sides[s].Experiment.Traffic
 		stream.From, stream.To = d.endpoint(stream.From, side), d.endpoint(stream.To, side)
 		stream.Duration = pair.For
-		pair.Sides[s] = Side{Name: side, Settings: sides[s].Variables, Traffic: stream}
+		pair.Sides[s] = Side{Name: side, Settings: sides[s].Variables, Work: d.works(sides[s].Experiment), Traffic: stream}
 	}
 	both.Duet, both.Traffic = &pair, &pair.Sides[0].Traffic
 	both.Disturb = d.disturbances(both.Disturb)
@@ -43,6 +43,17 @@ func sideBySide(duet *Duet, sides []Run) Run {
 		Experiment: &both, sides: []*Experiment{sides[0].Experiment, sides[1].Experiment},
 		tree: sides[0].tree.with([]string{"topology", "nodes"}, nodes).with([]string{"topology", "links"}, links),
 	}
+}
+
+// works are those of the nodes that serve both sides.
+func (d doubled) works(e *Experiment) map[string]Duration {
+	all := map[string]Duration{}
+	for name, n := range e.Topology.Nodes {
+		if d.once[name] && n.App != nil && n.App.Work > 0 {
+			all[name] = n.App.Work
+		}
+	}
+	return all
 }
 
 // sidesOf are the sides on which something is: both, or the first for both.

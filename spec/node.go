@@ -133,6 +133,9 @@ type App struct {
 	// Wait is what the engine does when there is nothing to do (default: the
 	// traffic's).
 	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
+	// Work is what a packet takes in the engine besides, in a loop that does nothing: as if it processed packets
+	// (default 0).
+	Work Duration `yaml:"work,omitempty" json:"work,omitempty"`
 	// Leaves is how packets leave a device: what nines must see where they arrive (default: any way, which the
 	// result reports).
 	Leaves Leaves `yaml:"leaves,omitempty" json:"leaves,omitempty"`

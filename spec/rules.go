@@ -263,6 +263,7 @@ var rules = map[string]rule{
 	"Route.interface": {pattern: interfacePattern, form: interfaceForm},
 
 	"App.kind": {required: true},
+	"App.work": {byDefault: "0s", least: "0s", most: "1ms", why: "an engine that takes longer for a packet carries few"},
 
 	"Link.name":        {pattern: linkNamePattern, form: linkNameForm},
 	"Link.kind":        {byDefault: string(LinkKinds()[0])},

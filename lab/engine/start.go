@@ -107,6 +107,15 @@ func (m Maker) serve(ctx context.Context, n plan.Node, engine proc.Identity, pat
 	return err
 }
 
+// Serve is what a node's engine does, but for its ports.
+func Serve(n plan.Node, hello client.Hello) client.Serve {
+	serve := client.Serve{Role: string(n.App.Kind), CPU: n.GuestCPU(n.App.CPU)}
+	for _, work := range n.App.Work {
+		serve.WorkCycles = append(serve.WorkCycles, int64(time.Duration(work).Seconds()*hello.TSC.Hz))
+	}
+	return serve
+}
+
 func (m Maker) configure(ctx context.Context, n plan.Node) error {
 	c, err := client.Dial(ctx, m.EngineSocket(n.Name))
 	if err != nil {
@@ -116,13 +125,14 @@ func (m Maker) configure(ctx context.Context, n plan.Node) error {
 	// When an engine in a guest dies, its socket on this side stays open.
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	if _, err := c.Hello(); err != nil {
+	hello, err := c.Hello()
+	if err != nil {
 		return err
 	}
 	if _, err := StartDPDK(m.Lab, c, n.Name, n.App.CPU); err != nil {
 		return err
 	}
-	serve := client.Serve{Role: string(n.App.Kind), CPU: n.GuestCPU(n.App.CPU)}
+	serve := Serve(n, hello)
 	for _, p := range n.App.Ports {
 		port := client.Port{
 			Name: p.Interface, Backend: string(n.App.Backend), Interface: p.Interface,
