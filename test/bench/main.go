@@ -35,6 +35,7 @@ var benchmarks = []benchmark{
 	{"isolation", benchIsolation},
 	{"busy_poll", benchBusyPoll},
 	{"tracing", benchTracing},
+	{"decided", benchDecided},
 	{"analyze", benchAnalyze},
 	{"cluster", benchCluster},
 	{"ports", benchPorts},
