@@ -232,3 +232,32 @@ func TestExecSaysWhatStays(t *testing.T) {
 		}
 	}
 }
+
+// TestAServiceThatMemoryRanOutForSaysSo: its signal alone does not tell who sent it.
+func TestAServiceThatMemoryRanOutForSaysSo(t *testing.T) {
+	labtest.Root(t)
+	for _, runtime := range []string{"netns", "lxc"} {
+		t.Run(runtime, func(t *testing.T) {
+			l := up(t, `
+name: tbhungry
+topology:
+  nodes:
+    a:
+      runtime: `+runtime+`
+      memory: 48MiB
+      services:
+        - {name: hungry, run: [sh, -c, "echo up; sleep 0.1; exec tail /dev/zero"], ready: {output: up}}
+`)
+			var s service.State
+			labtest.Eventually(t, "it has ended", func() bool {
+				s = servicesNow(t, l)["a:hungry"]
+				return s.Status == service.Ended
+			})
+			for _, part := range []string{"killed", "memory had run out, and the kernel killed a process of its node (oom_kill): raise the node's memory, which is 48 MiB"} {
+				if !strings.Contains(s.Why(), part) {
+					t.Errorf("%s, without %q", s.Why(), part)
+				}
+			}
+		})
+	}
+}

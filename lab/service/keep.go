@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
@@ -141,6 +142,7 @@ func (k *keeper) run(ctx context.Context) (end, error) {
 		return end{}, err
 	}
 	cmd.Stdout, cmd.Stderr = k.said, k.said
+	kills := isolate.MemoryKills(k.lab.Plan(), k.node)
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SignalNum(string(k.service.Stop))) }
 	ended := make(chan error, 1)
 	if err := start(cmd, ended); err != nil {
@@ -152,7 +154,11 @@ func (k *keeper) run(ctx context.Context) (end, error) {
 	for {
 		select {
 		case err := <-ended:
-			return end{well: err == nil, ending: ending(cmd, err)}, nil
+			text := ending(cmd, err)
+			if err != nil {
+				text += memoryWords(isolate.MemoryKills(k.lab.Plan(), k.node)-kills, k.node)
+			}
+			return end{well: err == nil, ending: text}, nil
 		case err := <-ready:
 			ready = nil
 			if err != nil && ctx.Err() == nil {
@@ -187,6 +193,22 @@ func start(cmd *exec.Cmd, ended chan<- error) error {
 		}
 	}()
 	return <-started
+}
+
+// memoryWords say that the kernel has killed processes of the node meanwhile, as memory had run out; empty if it has not.
+// The signal alone may be anybody's.
+func memoryWords(kills int, n plan.Node) string {
+	if kills <= 0 {
+		return ""
+	}
+	limit := "raise the limits of the control groups above it"
+	if n.MemoryBytes > 0 {
+		limit = fmt.Sprintf("raise the node's memory, which is %d MiB", n.MemoryBytes>>20)
+	}
+	if kills == 1 {
+		return "; memory had run out, and the kernel killed a process of its node (oom_kill): " + limit
+	}
+	return fmt.Sprintf("; memory had run out, and the kernel killed %d processes of its node (oom_kill): %s", kills, limit)
 }
 
 // ending says how a command ended.
