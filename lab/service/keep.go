@@ -196,7 +196,7 @@ func start(cmd *exec.Cmd, ended chan<- error) error {
 }
 
 // memoryWords say that the kernel has killed processes of the node meanwhile, as memory had run out; empty if it has not.
-// The signal alone may be anybody's.
+// The signal alone does not tell who sent it.
 func memoryWords(kills int, n plan.Node) string {
 	if kills <= 0 {
 		return ""
