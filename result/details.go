@@ -255,8 +255,8 @@ type Turns struct {
 	// UsualNs is what one takes that nothing interrupts, ThresholdNs from when on it is an interruption; nil: unknown.
 	UsualNs     int64  `json:"usual_ns"`
 	ThresholdNs *int64 `json:"threshold_ns,omitempty"`
-	// SpentNs is the time of those that were not interrupted. Of these, Unlisted took longer than twice as usual,
-	// UnlistedNs together.
+	// SpentNs is the time of those that were not interrupted. Of these, Unlisted took longer than twice as usual, by
+	// UnlistedNs together, and did not make up for an interruption before them.
 	SpentNs    int64  `json:"spent_ns"`
 	Unlisted   uint64 `json:"unlisted"`
 	UnlistedNs int64  `json:"unlisted_ns"`

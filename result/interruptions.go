@@ -35,8 +35,8 @@ type Witness struct {
 	// ThresholdNs is the length from which every interruption is listed, but in a twentieth of its loop's time at most:
 	// turns with many packets take longer, and details.json has all kinds.
 	ThresholdNs int64 `json:"threshold_ns"`
-	// UnlistedNs is the time that its loop spent in turns longer than twice the shortest of their kind that are not
-	// listed: shorter interruptions may be in them.
+	// UnlistedNs is by how much turns longer than twice the shortest of their kind, that are not listed, exceed that:
+	// shorter interruptions may be in them. Those that make up for an interruption before them do not count.
 	UnlistedNs int64 `json:"unlisted_ns"`
 	// Overflow is the number of interruptions for which its list had no room.
 	Overflow uint64 `json:"overflow"`

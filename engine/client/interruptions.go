@@ -29,7 +29,7 @@ type TurnKind struct {
 	Kind int    `json:"kind"`
 	Name string `json:"name"` // "turn 2-3 sent"
 	// UsualNs is what a turn takes that nothing interrupts. One of ThresholdNs or more is listed, and of the others
-	// Unlisted took longer than twice as usual: UnlistedNs together. ThresholdNs is nil before any turn.
+	// Unlisted took longer than twice as usual, by UnlistedNs together, and did not make up for an interruption before them. ThresholdNs is nil before any turn.
 	UsualNs     int64  `json:"usual_ns"`
 	ThresholdNs *int64 `json:"threshold_ns"`
 	Unlisted    uint64 `json:"unlisted"`

@@ -11,6 +11,7 @@ void gaps_init(struct gaps *g, uint64_t floor_ticks)
 {
 	memset(g, 0, sizeof *g);
 	g->floor_ticks = floor_ticks;
+	g->idle_then = UINT64_MAX;
 	for (int i = 0; i < GAPS_KINDS; i++) {
 		g->shortest[i] = i < GAPS_AWAKE ? UINT64_MAX : 0;
 		g->threshold[i] = g->longish[i] = UINT64_MAX;
@@ -72,21 +73,35 @@ static void set_thresholds(struct gaps *g, unsigned kind)
 			set_longish(g, larger);
 }
 
+static uint64_t idle_ticks(const struct gaps *g)
+{
+	return g->spent_ticks[0] + g->spent_ticks[GAPS_AWAKE];
+}
+
 static void list(struct gaps *g, unsigned kind, uint64_t ticks)
 {
 	struct interruptions *l = atomic_load_explicit(&g->list, memory_order_acquire);
 	if (l)
 		interruptions_add(l, kind, g->last_ticks, ticks);
 	g->spent_ticks[kind] -= ticks;
+	g->idle_then = idle_ticks(g);
 }
 
+/* Until the loop has nothing to do again, it makes up for the interruption before. */
+static bool catches_up(const struct gaps *g, unsigned kind, uint64_t ticks)
+{
+	uint64_t before = idle_ticks(g) - (kind % GAPS_AWAKE == 0 ? ticks : 0);
+	return before == g->idle_then;
+}
+
+/* What is hidden in a turn is no longer than what it took beyond the usual. */
 static void leave_out(struct gaps *g, unsigned kind, uint64_t ticks)
 {
 	struct interruptions *l = atomic_load_explicit(&g->list, memory_order_acquire);
-	if (!l)
+	if (!l || catches_up(g, kind, ticks))
 		return;
 	l->unlisted[kind].count++;
-	l->unlisted[kind].ticks += ticks;
+	l->unlisted[kind].ticks += ticks - gaps_usual(g, kind);
 }
 
 /* A turn of a kind that is not known well enough to call it a gap is listed as one nevertheless. */

@@ -58,6 +58,8 @@ struct gaps {
 	uint64_t shortest[GAPS_KINDS], threshold[GAPS_KINDS];
 	uint64_t longish[GAPS_KINDS]; /* what is longer may be a gap, or hide one */
 	uint64_t spent_ticks[GAPS_KINDS]; /* in turns that are no gaps */
+	uint64_t
+		idle_then; /* of these, in empty turns, at the last gap; UINT64_MAX: it slept since */
 	uint64_t learnt_ticks
 		[GAPS_AWAKE]; /* the sum of the first turns of the kinds after a sleep */
 	uint32_t turns[GAPS_KINDS]; /* saturates at GAPS_LEARN_TURNS */
@@ -91,6 +93,7 @@ static inline void gaps_begin(struct gaps *g, uint64_t now)
 {
 	g->last_ticks = now;
 	g->slept = true;
+	g->idle_then = UINT64_MAX;
 }
 
 /* Ends a turn that received or forwarded, and sent, this many packets. */

@@ -28,7 +28,8 @@ struct interruption {
 	uint64_t length_ticks : 56, kind : 8;
 };
 
-/* Turns of a kind that were long, but no interruptions. */
+/* Turns of a kind that were long, but no interruptions, and that do not make up for one; and how much
+ * longer they took than usual. */
 struct unlisted {
 	uint64_t count, ticks;
 };

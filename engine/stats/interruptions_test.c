@@ -85,10 +85,19 @@ static void test_long_turns_below_the_threshold_are_counted(void **state)
 	turn(&m, 1, 0, 7000);
 	assert_int_equal(m.list->count, 1);
 	assert_int_equal(m.list->unlisted[0].count, 2);
-	assert_int_equal(m.list->unlisted[0].ticks, 401 + 1600);
-	assert_int_equal(m.list->unlisted[1].count, 1);
-	assert_int_equal(m.list->unlisted[1].ticks, 7000);
+	assert_int_equal(m.list->unlisted[0].ticks, 201 + 1400);
 	assert_int_equal(m.gaps.spent_ticks[0] - before, 400 + 401 + 1600);
+	/* It makes up for the interruption until it has nothing to do. */
+	assert_int_equal(m.list->unlisted[1].count, 0);
+	turn(&m, 0, 0, 200);
+	turn(&m, 1, 0, 7000);
+	assert_int_equal(m.list->unlisted[1].count, 1);
+	assert_int_equal(m.list->unlisted[1].ticks, 4000);
+	turn(&m, 0, 0, 1601);
+	gaps_begin(&m.gaps, m.now); /* it slept, so it had nothing to do */
+	turn(&m, 0, 0, 200);
+	turn(&m, 1, 0, 7000);
+	assert_int_equal(m.list->unlisted[1].count, 2);
 	interruptions_free(m.list);
 }
 

@@ -68,8 +68,8 @@ type Row struct {
 // Told is what one witness leaves out.
 type Told struct {
 	Witness string
-	// ThresholdNs is the length from which all are listed, but for Overflow, for which there was no room. UnlistedNs is the
-	// time of what took longer than usual, and is not listed.
+	// ThresholdNs is the length from which all are listed, but for Overflow, for which there was no room. UnlistedNs is by
+	// how much others took longer than usual.
 	ThresholdNs, UnlistedNs int64
 	Overflow                uint64
 	// Times is how many waits that a quiet host has as well the threshold is learnt from.

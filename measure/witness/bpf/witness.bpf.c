@@ -101,7 +101,7 @@ static __always_inline void list_unusual(__u32 witness, enum kind kind, __u64 be
 	if (length > FACTOR * mean)
 		list(witness, kind, begin, length);
 	else if (length > FACTOR_LONG * mean)
-		__sync_fetch_and_add(&usual->unlisted, length);
+		__sync_fetch_and_add(&usual->unlisted, length - mean);
 }
 
 static __always_inline void leaves(struct task_struct *prev, bool runnable, unsigned int state,

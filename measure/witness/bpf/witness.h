@@ -42,7 +42,7 @@ struct total {
 /* How long something of a witness takes that is no interruption. */
 struct usual {
 	__u64 sum, count; /* of the first times */
-	__u64 unlisted; /* ns that took longer than usual, and are not listed */
+	__u64 unlisted; /* ns beyond the mean of what took longer than usual, and is not listed */
 	__u64 overflow; /* rows without room */
 };
 
