@@ -142,12 +142,11 @@ var mayImport = map[string][]string{
 	"result/export": {"result", "terminal"},
 	"result/index":  {"result"},
 
-	"analysis/attribution":  {"result", "terminal"},
-	"analysis/confidence":   {"result"},
-	"analysis/extreme":      {"result", "analysis/confidence"},
-	"analysis/interruption": {"result"},
-	"analysis/undisturbed":  {"result", "analysis/confidence"},
-	"analysis/duet":         {"result", "analysis/confidence", "analysis/undisturbed"},
+	"analysis/attribution": {"result", "terminal"},
+	"analysis/confidence":  {"result"},
+	"analysis/extreme":     {"result", "analysis/confidence"},
+	"analysis/undisturbed": {"result", "analysis/confidence"},
+	"analysis/duet":        {"result", "analysis/confidence", "analysis/undisturbed"},
 
 	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
 	"report/explain": {"result", "analysis/attribution", "terminal"},
