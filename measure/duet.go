@@ -34,7 +34,7 @@ func beside(d *plan.Duet) []string {
 	case plan.ForwardingAsleep:
 		list = append(list, "The forwarders of nines had no CPU of their own and slept until packets came, so the latencies through them include a wake-up")
 	case plan.ForwardingApart:
-		list = append(list, "Each forwarder of nines had a CPU of its own")
+		list = append(list, "Each forwarder of nines had a CPU of its own, so that a difference between the two CPUs counts as one between the sides")
 	}
 	for _, text := range d.Differs {
 		list = append(list, "Besides, "+text)
