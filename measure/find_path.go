@@ -48,7 +48,7 @@ func (b *bench) findPath(ctx context.Context, r run) (awaited time.Duration, blo
 		if err != nil || ctx.Err() != nil {
 			return 0, nil, err
 		}
-		sent, came = sent+outcome.Tx.TxPackets, came+outcome.Rx.RxPackets
+		sent, came = sent+outcome.Tx.TxPackets+outcome.Tx.TxFailed, came+outcome.Rx.RxPackets
 		seen := way.Seen(r.plan, outcome.Rx.Seen)
 		if outcome.Rx.RxPackets > 0 && len(way.Contradictions(r.plan, seen)) == 0 {
 			b.proved, b.inVain = true, false

@@ -192,7 +192,7 @@ var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/rep
 var insiders = []string{"spec", "plan", "journal", "journal/process", "kernel/netns", "kernel/proc", "kernel/replace", "lab/isolate", "lab/link", "lab/node", "lab/running", "lab/state"}
 
 // measurers is what those see that measure on a running lab.
-var measurers = []string{"spec", "result", "lab", "lab/check", "lab/disturb", "lab/engine", "lab/receive", "lab/running", "lab/scripts", "lab/service", "lab/watch", "host", "plan", "lab/link", "engine/client"}
+var measurers = []string{"spec", "result", "lab", "lab/check", "lab/disturb", "lab/engine", "lab/receive", "lab/running", "lab/scripts", "lab/service", "lab/watch", "host", "plan", "lab/link", "engine/client", "kernel/netns"}
 
 // words are what any package may see: exit codes, CPUs as text, and waiting.
 var words = []string{"exit", "kernel/await", "kernel/cpulist"}
