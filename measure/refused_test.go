@@ -114,3 +114,20 @@ func TestImpairmentsThatAPathSurvives(t *testing.T) {
 		t.Errorf("%v survive, want 0.2: the way back does not count", got)
 	}
 }
+
+// TestACopyThatTheKernelDropsIsNoEnd where as many packets left the node: a program has taken them.
+func TestACopyThatTheKernelDropsIsNoEnd(t *testing.T) {
+	p := &plan.Plan{Traffic: &plan.Traffic{Path: []string{"gen:tx", "dut:in", "dut:out", "gen:rx"}}}
+	sent := func(packets uint64) []result.SeenNode {
+		return []result.SeenNode{{Node: "dut", Interfaces: map[string]map[string]uint64{"out": {"tx_packets": packets}}}}
+	}
+	for _, test := range []struct {
+		place string
+		left  uint64
+		want  bool
+	}{{"dut:in", 20, true}, {"dut", 20, true}, {"dut:in", 3, false}, {"gen:rx", 20, false}} {
+		if got := leftAll(p, sent(test.left), test.place, 20); got != test.want {
+			t.Errorf("20 ended at %s, and %d left dut: %v, want %v", test.place, test.left, got, test.want)
+		}
+	}
+}

@@ -63,7 +63,7 @@ const MinMemoryMiB = 512
 var Packages = []string{
 	"bridge-utils", "busybox-static", "containerd", "crun", "dbus", "docker.io", "dpdk-dev", "ethtool", "iperf3", "iproute2",
 	"iputils-ping", "kmod", "less", "lxc", "nftables", "numactl", "openvswitch-switch-dpdk", "pciutils", "podman", "procps",
-	"rt-tests", "runc", "sockperf", "systemd", "tcpdump",
+	"rt-tests", "runc", "sockperf", "systemd", "tcpdump", "wireguard-go", "wireguard-tools",
 }
 
 // ProgramFolder is the guest's folder of nines' programs.
@@ -178,7 +178,7 @@ func Config(o Options, dir string, kernel *guestimage.Kernel, root *guestimage.R
 		memory = DefaultMemoryMiB
 	}
 	// On an ordinary host udev loads the driver of VFs when they appear.
-	modules := []string{"igbvf", "vfio-pci", "8021q"}
+	modules := []string{"igbvf", "vfio-pci", "8021q", "tun"}
 	nics := []vm.NIC{
 		{Model: vm.IGB, Backend: vm.Hub, MAC: "52:54:00:00:01:00", NUMANode: 1},
 		{Model: vm.IGB, Backend: vm.Hub, MAC: "52:54:00:00:02:00", NUMANode: 1},
