@@ -24,6 +24,7 @@ static struct frame_template template;
 static uint8_t frames[512][64];
 static struct histogram histogram;
 static struct seen seen;
+static struct gaps gaps;
 static uint64_t sink;
 
 static void stage_stamp(uint32_t i)
@@ -55,12 +56,19 @@ static void stage_seen(uint32_t i)
 	seen_record(&seen, i);
 }
 
+/* A turn of the loop, as its gap meter sees it: 1 in 16 is long, 1 in 4,096 is listed as interrupted. */
+static void stage_turn(uint32_t i)
+{
+	uint64_t ticks = i % 4096 == 0 ? 30000 : i % 16 == 0 ? 900 : 300;
+	gaps_turn(&gaps, gaps.last_ticks + ticks, 1, 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(uint32_t i);
 } stages[] = {
 	{"stamp", stage_stamp},	  {"build_frame", stage_build}, {"check_frame", stage_check},
-	{"record", stage_record}, {"seen", stage_seen},
+	{"record", stage_record}, {"seen", stage_seen},		{"turn", stage_turn},
 };
 
 /* The best of many short batches: the cost when nothing else takes the core. */
@@ -109,12 +117,16 @@ int main(int argc, char **argv)
 	double seconds = argc > 2 ? atof(argv[2]) : 2;
 	struct port_config config = bench_loop_config();
 	struct bench_loop_options options = {.cpu = cpu, .duration_ns = (uint64_t)(seconds * 1e9)};
+	struct interruptions *list;
 	struct trial *t;
 	clock_init();
 	frame_template_init(&template, &config);
 	histogram_clear(&histogram);
-	if (seen_init(&seen, 0, 1) || bench_loop(&options, &t))
+	gaps_init(&gaps, 1000);
+	if (seen_init(&seen, 0, 1) || interruptions_new(&list, INTERRUPTIONS_MIN) ||
+	    bench_loop(&options, &t))
 		return 1;
+	interruptions_begin(list, &gaps);
 	json_t *ns = json_object();
 	for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
 		json_object_set_new(ns, stages[i].name, json_real(stage_ns(stages[i].run)));
@@ -130,5 +142,6 @@ int main(int argc, char **argv)
 	print(o);
 	bench_loop_free(t);
 	seen_free(&seen);
+	interruptions_free(list);
 	return 0;
 }

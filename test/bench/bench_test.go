@@ -122,6 +122,10 @@ func TestRecordingIsHeldAgainstTheSameWithout(t *testing.T) {
 	if err != nil || row.met(row.Ratio) || strings.Contains(row.Name, "lost") {
 		t.Errorf("%+v, %v: more than a tenth is too much", row, err)
 	}
+	row, err = listsRow([]byte(`{"least_ns_per_packet": 20, "stage_ns": {"turn": 6.4}}`))
+	if err != nil || row.Value != 0.1 || !row.met(row.Ratio) {
+		t.Errorf("%+v, %v", row, err)
+	}
 	if _, err := memoryRow([]byte("none")); err == nil {
 		t.Error("nonsense was taken for figures")
 	}

@@ -26,8 +26,45 @@ func benchRecording(ctx context.Context, inventory *host.Inventory) ([]Row, erro
 	if err != nil {
 		return nil, err
 	}
+	lists, err := listsInMemory(ctx, inventory)
+	if err != nil {
+		return nil, err
+	}
 	bySockets, err := recordingBySockets(ctx, inventory)
-	return append([]Row{inMemory}, bySockets...), err
+	return append([]Row{inMemory, lists}, bySockets...), err
+}
+
+// maxListsCost is the share of a packet that telling and listing interruptions may take.
+const maxListsCost = 0.02
+
+// listsInMemory measures what a thread's gap meter takes, with the list of all interruptions, of a packet in memory, of which
+// a turn handles 64.
+func listsInMemory(ctx context.Context, inventory *host.Inventory) (Row, error) {
+	engine, err := node.Program("nines-engine")
+	if err != nil {
+		return Row{}, err
+	}
+	cpus := inventory.AllowedCPUs
+	out, err := exec.CommandContext(ctx, engine+"-bench", strconv.Itoa(cpus[len(cpus)-1]), "1").Output()
+	if err != nil {
+		return Row{}, fmt.Errorf("%s-bench: %w", engine, err)
+	}
+	return listsRow(out)
+}
+
+func listsRow(out []byte) (Row, error) {
+	var measured struct {
+		Packet float64 `json:"least_ns_per_packet"`
+		Stages struct {
+			Turn float64 `json:"turn"`
+		} `json:"stage_ns"`
+	}
+	if err := json.Unmarshal(out, &measured); err != nil {
+		return Row{}, fmt.Errorf("the loop's figures are %q: %w", out, err)
+	}
+	const burst = 64
+	goal, met := atMost(maxListsCost)
+	return compare("a loop in memory, all interruptions listed", "ns/packet", measured.Stages.Turn/burst, "all of a packet", measured.Packet, goal, met), nil
 }
 
 // recordingFolder is on the disk that results are usually written to.
