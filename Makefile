@@ -30,10 +30,13 @@ help:
 	@sed -n 's/^## \([a-z-]*\): \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: quickstart
-## quickstart: install what is missing, build, run examples/quickstart.yaml, show the result
+## quickstart: install what is missing, build, run examples/quickstart.yaml and a duet, show the results
 quickstart: setup
 	@$(MAKE) build
 	$(SUDO) bin/nines run examples/quickstart.yaml
+	@echo
+	@echo "Side by side, packet by packet: is a veth pair faster than a bridge? (nines duet)"
+	$(SUDO) bin/nines duet --for 12s --out results/duets
 	@echo "The page: $(CURDIR)/results/latest/report.html"
 
 # setup-GROUP... installs for more: see hack/setup/packages.txt.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,5 +60,14 @@ func TestTheTableOfADuet(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
+	}
+}
+
+// TestThePageHasTheBandsOfADuet: the intervals of whole percentiles, by where the page draws them.
+func TestThePageHasTheBandsOfADuet(t *testing.T) {
+	got := bandsOf(compared())
+	want := []pageBand{{2, 800, 700, 900}, {10, 1, -9, 11}, {100, 100, -2000, 2100}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

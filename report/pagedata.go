@@ -58,6 +58,8 @@ type pageData struct {
 	Packets []pagePackets `json:"packets"`
 	// Pairs are those of captures, over time.
 	Pairs []pagePair `json:"pairs"`
+	// Duets are trials with two sides.
+	Duets []pageVariants `json:"duets"`
 	// Traces are those of traced trials.
 	Traces []pageTrace `json:"traces"`
 	// Figures are chosen by what varies; Curves are published percentile curves.
@@ -162,6 +164,7 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 	p.addFigures(r)
 	p.addPackets(r)
 	p.addPairs(r)
+	p.addDuets(r)
 	p.addTraces(r)
 	var problems []error
 	p.Tails, problems = Tails(context.Background(), r, extreme.Default)

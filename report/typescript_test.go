@@ -59,6 +59,9 @@ func percentileNames() []string {
 var calledInPage = map[reflect.Type]string{
 	reflect.TypeFor[pageData]():           "Page",
 	reflect.TypeFor[pageGroup]():          "Group",
+	reflect.TypeFor[pageVariants]():       "Variants",
+	reflect.TypeFor[pageVariant]():        "Variant",
+	reflect.TypeFor[pageBand]():           "Band",
 	reflect.TypeFor[pageTrial]():          "Trial",
 	reflect.TypeFor[pageCurves]():         "Curves",
 	reflect.TypeFor[pagePackets]():        "TrialPackets",

@@ -711,6 +711,27 @@ export interface TrialPair {
   slowest: SlowPacket[];
 }
 
+export interface Variant {
+  label: string;
+  settings: string;
+  curve: Curve | null;
+}
+
+export interface Band {
+  x: number;
+  value: number;
+  low: number;
+  high: number;
+}
+
+export interface Variants {
+  id: string;
+  sentences: string[];
+  beside: string[];
+  sides: Variant[];
+  bands: Band[];
+}
+
 export interface Cause {
   kind: string;
   name?: string;
@@ -830,6 +851,7 @@ export interface Page {
   tails: Tail[];
   packets: TrialPackets[];
   pairs: TrialPair[];
+  duets: Variants[];
   traces: Trace[];
   figures: Figure[];
   published_curves: Published[];

@@ -11,6 +11,7 @@ import { choice, h, section } from "./dom.ts";
 import { firstShown, Selection } from "./selection.ts";
 import { causeSections } from "./sections/causes.ts";
 import { controls } from "./sections/controls.ts";
+import { duetSections } from "./sections/duet.ts";
 import { figureSections } from "./sections/figures.ts";
 import { files } from "./sections/files.ts";
 import { gapTable, lagTable, listedTrials, witnessTable } from "./sections/generator.ts";
@@ -111,6 +112,7 @@ function build(page: Page, place: HTMLElement): void {
   const all = page.trials.reduce((sum, t) => sum + t.outliers_all, 0);
 
   place.append(
+    ...duetSections(page, figure),
     controls(page, selection),
     page.groups.length > firstShown ? hint(selection) : "",
     section("latency", "Latency by percentile", "Both axes are logarithmic: each further nine takes the same width. A line ends where its packets support no further percentile, at the maximum.",
