@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,7 +8,6 @@ import (
 
 	"nines.dev/nines/analysis/duet"
 	"nines.dev/nines/analysis/undisturbed"
-	"nines.dev/nines/engine/client"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 )
@@ -21,7 +19,7 @@ type sided struct {
 }
 
 // decideDuet compares the sides of a trial that has ended, and fills in what was decided.
-func decideDuet(rec *result.Record, o observation, asked *spec.Duet) {
+func decideDuet(rec *result.Record, o observation, seen *lookout) {
 	d := rec.Trial.Duet
 	if d == nil {
 		return
@@ -29,17 +27,19 @@ func decideDuet(rec *result.Record, o observation, asked *spec.Duet) {
 	if d.Open = undecidable(rec, o); d.Open != "" {
 		return
 	}
+	rx := o.outcome.Rx
 	lengthNs := int64(o.stream.Duration)
-	if o.outcome.Tx.Interrupted {
-		lengthNs = max(o.outcome.Tx.EndNs-o.outcome.Tx.MeasuredStartNs, 0)
+	switch {
+	case rx.Interrupted:
+		lengthNs = max(rx.EndNs-rx.MeasuredStartNs-o.outcome.Arrivals.PausedNs(), 0)
+	case rx.StoppedNs > 0:
+		lengthNs = rx.StoppedNs
 	}
-	looks := newLooks(asked)
-	looks.through(arrivedPackets(o.outcome.Arrivals), interruptedCPUs(rec), lengthNs)
-	d.Looks, d.TrafficNs = looks.count, looks.last.AtNs
-	d.Comparisons = compared(looks.last, asked.Ask, unseenParts(rec))
-	if len(d.Comparisons) == 0 {
-		d.Open = "the trial is too short"
-	}
+	at := slices.DeleteFunc(slices.Clone(seen.at), func(at int64) bool { return at >= lengthNs })
+	again := &looks{trial: duet.NewTrial(optionsOf(seen.asked))}
+	again.through(seen.packets, withoutPauses(interruptedCPUs(rec), rx.Pauses), append(at, lengthNs))
+	d.Looks, d.TrafficNs = again.count, again.last.AtNs
+	d.Comparisons = compared(again.last, seen.asked.Ask, unseenParts(rec))
 }
 
 // undecidable says why the packets of a trial tell nothing of its sides; empty if they do.
@@ -53,22 +53,6 @@ func undecidable(rec *result.Record, o observation) string {
 		return fmt.Sprintf("%d packets had no room in the engine's list", rx.Arrivals.Missed)
 	}
 	return ""
-}
-
-// arrivedPackets are all packets of both sides, in the order in which they were due.
-func arrivedPackets(arrivals *client.Arrivals) []sided {
-	if err := arrivals.Begin(); err != nil {
-		return nil
-	}
-	var list []sided
-	for a := range arrivals.Next() {
-		list = append(list, sided{sideOf(a.SideB), undisturbed.Packet{DueNs: a.DueNs, ReceivedNs: a.DueNs + a.LatencyNs}})
-	}
-	for l := range arrivals.Lost() {
-		list = append(list, sided{sideOf(l.SideB), undisturbed.Packet{DueNs: l.DueNs, ReceivedNs: undisturbed.Lost}})
-	}
-	slices.SortStableFunc(list, func(x, y sided) int { return cmp.Compare(x.packet.DueNs, y.packet.DueNs) })
-	return list
 }
 
 func sideOf(b bool) duet.Side {
@@ -99,42 +83,39 @@ func unseenParts(rec *result.Record) string {
 	return ""
 }
 
-// looks are those at the packets of a duet, each at its time.
-type looks struct {
-	trial *duet.Trial
-	at    []int64
-	count int
-	last  duet.Look
-}
-
-func newLooks(asked *spec.Duet) *looks {
+// optionsOf are those of what the file asks.
+func optionsOf(asked *spec.Duet) duet.Options {
 	options := duet.Options{LeastShare: positive(asked.Least.Share), LeastNs: positive(float64(asked.Least.Latency)), LengthNs: int64(asked.For)}
 	for _, text := range asked.Ask {
 		options.Asked = append(options.Asked, questionOf(text))
 	}
-	return &looks{trial: duet.NewTrial(options), at: options.Looks()}
+	return options
 }
 
 // positive is a least difference that is none, which the options would take for their default.
 func positive(v float64) float64 { return max(v, 1e-9) }
 
-// through takes all packets of a trial, and looks at them as often as it was to be looked at while it ran. So the chance
-// of a wrong decision is the same.
-func (l *looks) through(packets []sided, cpus []undisturbed.CPU, lengthNs int64) {
-	ends := slices.DeleteFunc(slices.Clone(l.at), func(at int64) bool { return at >= lengthNs })
-	ends = append(ends, lengthNs)
-	for _, end := range ends {
+// looks are those at the packets of a duet, each at its time.
+type looks struct {
+	trial *duet.Trial
+	count int
+	last  duet.Look
+}
+
+// through takes all packets of a trial, and looks at them at times of traffic, of which the last is its end.
+func (l *looks) through(packets []sided, cpus []undisturbed.CPU, at []int64) {
+	for _, end := range at {
 		var heard []undisturbed.CPU
 		for i := range cpus {
 			n := 0
 			for n < len(cpus[i].Interruptions) && cpus[i].Interruptions[n].BeginNs < end {
 				n++
 			}
-			now := undisturbed.CPU{Name: cpus[i].Name, Interruptions: cpus[i].Interruptions[:n]}
-			if end == lengthNs {
-				now.ShortNs, now.Missing = cpus[i].ShortNs, cpus[i].Missing
-			} else { // what is told of the whole trial is spread evenly
-				now.ShortNs = int64(float64(cpus[i].ShortNs) * float64(end-l.last.AtNs) / float64(lengthNs))
+			// What is told of the whole trial is spread evenly.
+			share := float64(end-l.last.AtNs) / float64(at[len(at)-1])
+			now := undisturbed.CPU{Name: cpus[i].Name, Interruptions: cpus[i].Interruptions[:n], ShortNs: int64(share * float64(cpus[i].ShortNs))}
+			if end == at[len(at)-1] {
+				now.Missing = cpus[i].Missing
 			}
 			cpus[i].Interruptions = cpus[i].Interruptions[n:]
 			heard = append(heard, now)

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,8 +41,8 @@ func TestLooksDecide(t *testing.T) {
 	quiet := []undisturbed.CPU{{Name: "loop"}}
 	for longer, want := range map[float64]result.Decision{1.05: result.ALower, 0.95: result.BLower, 1: result.Same} {
 		asked := askedOf(3*time.Second, "undisturbed p99", "p50")
-		l := newLooks(asked)
-		l.through(alternating(3*time.Second, longer), quiet, int64(3*time.Second))
+		l := &looks{trial: duet.NewTrial(optionsOf(asked))}
+		l.through(alternating(3*time.Second, longer), quiet, []int64{int64(time.Second), int64(3 * time.Second)})
 		list := compared(l.last, asked.Ask, "")
 		if len(list) != len(duet.Questions()) || list[0].Quantity != "undisturbed p99" || list[1].Quantity != "p50" || !list[1].Asked || list[2].Asked {
 			t.Fatalf("%+v", list)
@@ -56,7 +57,7 @@ func TestLooksDecide(t *testing.T) {
 				t.Errorf("of a way without a witness: %+v", c)
 			}
 		}
-		if l.count < 2 || l.last.AtNs != int64(3*time.Second) {
+		if l.count != 2 || l.last.AtNs != int64(3*time.Second) {
 			t.Errorf("%d looks, the last at %d", l.count, l.last.AtNs)
 		}
 	}
@@ -90,5 +91,23 @@ func TestUndecidable(t *testing.T) {
 		if why := undecidable(rec, o); why != want {
 			t.Errorf("%q, want %q", why, want)
 		}
+	}
+}
+
+// TestWithoutPauses: what was before a pause stays, what was in it is gone, and what was after it moves.
+func TestWithoutPauses(t *testing.T) {
+	list := []undisturbed.Interruption{{BeginNs: 10, EndNs: 20}, {BeginNs: 95, EndNs: 120}, {BeginNs: 110, EndNs: 150}, {BeginNs: 190, EndNs: 210}, {BeginNs: 300, EndNs: 310}, {BeginNs: 600, EndNs: 620}}
+	got := withoutPauses([]undisturbed.CPU{{Name: "loop", Interruptions: list}}, [][2]int64{{100, 100}, {500, 50}})[0].Interruptions
+	want := []undisturbed.Interruption{{BeginNs: 10, EndNs: 20}, {BeginNs: 95, EndNs: 100}, {BeginNs: 100, EndNs: 110}, {BeginNs: 200, EndNs: 210}, {BeginNs: 450, EndNs: 470}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestThePausesOfALookout: when each began, and its length, by how long it had paused at the looks.
+func TestThePausesOfALookout(t *testing.T) {
+	l := lookout{at: []int64{1000, 2000, 4000}, paused: []int64{0, 30, 50}}
+	if got, want := l.pauses(), [][2]int64{{1000, 30}, {2030, 20}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

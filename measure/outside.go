@@ -268,11 +268,18 @@ func (o *outside) abandon(context.Context) error {
 
 // told is everything that was listed, by witness.
 func (o *outside) told() witnessedOutside {
+	if o.watch != nil {
+		o.watch.Stop()
+	}
+	return o.toldSoFar()
+}
+
+// toldSoFar is what has been listed; the listing goes on.
+func (o *outside) toldSoFar() witnessedOutside {
 	all := witnessedOutside{unseen: o.unseen}
 	if o.watch == nil {
 		return all
 	}
-	o.watch.Stop()
 	for _, told := range o.watch.Told() {
 		w := o.of[told.Witness]
 		w.ThresholdNs, w.UnlistedNs, w.Overflow = told.ThresholdNs, told.UnlistedNs, told.Overflow

@@ -83,6 +83,10 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 		return result.Record{}, err
 	}
 	measured := time.Duration(o.stream.Duration)
+	if tx.StoppedNs > 0 { // all that was asked of a duet is decided
+		measured = time.Duration(tx.StoppedNs)
+	}
+	planned := measured
 	if tx.Interrupted {
 		measured = min(measured, time.Duration(max(tx.EndNs-tx.MeasuredStartNs, 0)))
 	}
@@ -117,7 +121,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
-		faults: o.faults, astray: o.astray, idle: o.idle, shared: o.shared, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		faults: o.faults, astray: o.astray, idle: o.idle, shared: o.shared, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: planned,
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil

@@ -34,7 +34,8 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	o := observation{
 		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, images: b.images, tuning: b.tuning, realTime: b.realTime, shared: r.plan.Shared,
 	}
-	if err := b.observe(ctx, r, repeat, &o); err != nil {
+	seen, err := b.observe(ctx, r, repeat, &o)
+	if err != nil {
 		return result.Record{}, err
 	}
 	o.path.AwaitedNs = int64(awaited)
@@ -75,15 +76,15 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err := keepUndisturbed(&rec, o); err != nil {
 		return result.Record{}, err
 	}
-	decideDuet(&rec, o, r.spec.Duet)
+	decideDuet(&rec, o, seen)
 	if b.explain != nil && rec.Causes != nil {
 		b.explain(rec.Causes, rec.Details)
 	}
 	return rec, nil
 }
 
-// observe sends a trial's traffic, with all probes around it.
-func (b *bench) observe(ctx context.Context, r run, repeat int, o *observation) error {
+// observe sends a trial's traffic, with all probes around it, and with looks at it if it is a duet.
+func (b *bench) observe(ctx context.Context, r run, repeat int, o *observation) (*lookout, error) {
 	var begun []probe
 	abandon := func(err error) error {
 		for _, one := range slices.Backward(begun) {
@@ -95,24 +96,26 @@ func (b *bench) observe(ctx context.Context, r run, repeat int, o *observation) 
 	}
 	for _, one := range b.probes(r) {
 		if err := one.begin(ctx); err != nil {
-			return abandon(err)
+			return nil, abandon(err)
 		}
 		begun = append(begun, one)
 	}
+	seen := b.lookAt(ctx, r, begun)
+	defer b.generator.Look(nil)
 	// The seed follows from the repeat, so a Poisson stream is the same for all compared runs, and
 	// differs between repeats.
 	var err error
 	if o.outcome, err = b.generator.Run(ctx, r.stream, uint64(repeat), func(p client.Progress) {
 		b.watch.Progress(p.Second, p.Sent, p.Received)
 	}); err != nil {
-		return abandon(err)
+		return nil, abandon(err)
 	}
 	for len(begun) > 0 {
 		last := begun[len(begun)-1]
 		begun = begun[:len(begun)-1]
 		if err := last.end(ctx, o); err != nil {
-			return abandon(err)
+			return nil, abandon(err)
 		}
 	}
-	return nil
+	return seen, nil
 }

@@ -104,6 +104,9 @@ func boundedText(b *result.Bounded, quantity string, interval bool) string {
 	if interval {
 		return fmt.Sprintf("%s to %s", terminal.Significant(b.Low*scale), terminal.Significant(b.High*scale))
 	}
+	if quantity == lossQuantity {
+		return terminal.Significant(b.Value*scale) + " %"
+	}
 	return terminal.Significant(b.Value * scale)
 }
 

@@ -115,6 +115,8 @@ func (c *Client) Stop() (Stats, error) {
 type Events struct {
 	Started  func(Started)
 	Progress func(Progress)
+	// Interruptions is the answer to AskInterruptions.
+	Interruptions func([]Interrupted, error)
 }
 
 // Trial runs a trial and waits for its result.
@@ -135,6 +137,8 @@ func (c *Client) Trial(trial Trial, events Events) (TrialResult, error) {
 			if json.Unmarshal(line, &progress) == nil {
 				events.Progress(progress)
 			}
+		case name == "interruptions" && events.Interruptions != nil:
+			events.Interruptions(interruptedOf(line))
 		}
 	})
 	if err != nil {
@@ -230,7 +234,9 @@ func (c *Client) call(command string, fields, answer any, event func(name string
 				event(head.Event, line)
 			}
 		case head.Reply != command && head.Reply != "?":
-			// The answer to an End or Abort that was sent during a trial.
+			if event != nil { // the answer to what was asked during a trial
+				event(head.Reply, line)
+			}
 		case !head.OK:
 			return &Error{Command: command, Problem: head.Error, Errno: head.Errno}
 		case answer == nil:

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -59,15 +60,43 @@ func (c *Client) ListInterruptions(room int) error {
 	return c.call("interruptions", map[string]int{"room": room}, nil, nil)
 }
 
+// AskInterruptions asks a trial that has begun for what its thread has listed so far, which Trial hands to
+// Events.Interruptions.
+func (c *Client) AskInterruptions() error { return c.send("interruptions", nil) }
+
+// interruptedOf reads the answer to AskInterruptions.
+func interruptedOf(line []byte) ([]Interrupted, error) {
+	var answer struct {
+		OK    bool   `json:"ok"`
+		Error string `json:"error"`
+		Errno string `json:"errno"`
+		listsAnswer
+	}
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return nil, fmt.Errorf("interruptions: the engine's answer has another form: %w", err)
+	}
+	if !answer.OK {
+		return nil, &Error{Command: "interruptions", Problem: answer.Error, Errno: answer.Errno}
+	}
+	return answer.lists()
+}
+
+// listsAnswer is the engine's answer with the lists of its threads.
+type listsAnswer struct {
+	Threads []Interrupted `json:"threads"`
+	Bulk    []byte        `json:"bulk"`
+}
+
 // Interruptions reads the lists of all threads, which go on.
 func (c *Client) Interruptions() ([]Interrupted, error) {
-	var answer struct {
-		Threads []Interrupted `json:"threads"`
-		Bulk    []byte        `json:"bulk"`
-	}
+	var answer listsAnswer
 	if err := c.call("interruptions", nil, &answer, nil); err != nil {
 		return nil, err
 	}
+	return answer.lists()
+}
+
+func (answer listsAnswer) lists() ([]Interrupted, error) {
 	u := bulkReader{rest: answer.Bulk, had: map[[2]uint32]bool{}}
 	for i := range answer.Threads {
 		u.lists = append(u.lists, &answer.Threads[i].Interruptions)

@@ -265,8 +265,10 @@ static json_t *do_interruptions(struct engine *e, const struct command *c)
 		return interruptions_of_service(e->service, c->room);
 	if (e->switch_)
 		return interruptions_of_switch(e->switch_, c->room);
+	if (e->trial && e->started_told && c->room == 0)
+		return interruptions_of_trial(e->trial);
 	return reply_refusal("interruptions", -ESRCH,
-			     "nothing is serving; a trial's answer has its own");
+			     "nothing is serving; a trial lists its own from its begin");
 }
 
 /* What is asked of a running trial. */

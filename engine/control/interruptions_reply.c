@@ -93,6 +93,12 @@ json_t *interruptions_of_service(struct service *s, uint32_t room)
 	return answer(&thread, 1);
 }
 
+json_t *interruptions_of_trial(const struct trial *t)
+{
+	const struct lister thread = {t->config.cpu, t->tid, t->interruptions, &t->gaps};
+	return answer(&thread, 1);
+}
+
 json_t *interruptions_of_switch(struct switch_ *s, uint32_t room)
 {
 	struct lister threads[SWITCH_THREADS_MAX];

@@ -3,6 +3,7 @@
 #define NINES_INTERRUPTIONS_REPLY_H
 
 #include "role/service.h"
+#include "role/trial.h"
 #include "stats/interruptions.h"
 #include "switch/switch.h"
 
@@ -15,5 +16,8 @@ json_t *reply_interruptions(const struct interruptions *l, const struct gaps *g,
 /* Answers the command for what runs: begins lists if room is not 0, else reads them. */
 json_t *interruptions_of_service(struct service *s, uint32_t room);
 json_t *interruptions_of_switch(struct switch_ *s, uint32_t room);
+
+/* What a trial that runs has listed so far; its answer has all. */
+json_t *interruptions_of_trial(const struct trial *t);
 
 #endif

@@ -39,6 +39,8 @@ type Generator struct {
 	watch    func(pid int, s client.Started)
 	begun    func(startNs int64)
 	looks    *Looks
+	// trafficBegan is when the first measured packet of the trial that is looked at was due.
+	trafficBegan int64
 	// apart is true for engines on two machines, whose clocks someone keeps in step.
 	apart bool
 	// clockError is how wrong each of these may be; 0 for what their kernels were told.

@@ -80,6 +80,7 @@ func (l *looking) begin(startNs int64) {
 		return
 	}
 	l.startNs, l.done = startNs, make(chan struct{})
+	l.g.trafficBegan = startNs
 	go func() {
 		defer close(l.done)
 		for _, at := range l.AtNs {

@@ -33,12 +33,14 @@ type process struct {
 	guest bool
 	// began is when the last trial was about to begin.
 	began moment
+	// listed gets the answers to what is asked of a running trial.
+	listed chan listed
 }
 
 // start runs cmd, which must be an engine, and exchanges greetings. The child gets its own process
 // group, so that a Ctrl-C in the terminal reaches only nines, which ends the trial properly.
 func start(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd}
+	p := &process{cmd: cmd, listed: make(chan listed, 1)}
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
@@ -129,7 +131,7 @@ func (p *process) abortOn(ctx context.Context) (release func() bool) {
 // events handles a trial's events: its progress, and its start, which also goes to the tracer and to begun. If
 // ctx ended before the trial reached the engine, nothing was aborted yet: then it is aborted here.
 func (p *process) events(ctx context.Context, progress func(client.Progress), traced *Tracing, begun func(startNs int64)) client.Events {
-	return client.Events{Progress: progress, Started: func(s client.Started) {
+	return client.Events{Progress: progress, Interruptions: p.hear, Started: func(s client.Started) {
 		p.began = momentOf(s, p.guest)
 		if ctx.Err() != nil {
 			_ = p.Abort() // as in abortOn
