@@ -151,3 +151,29 @@ func TestASwitchListsItsPausesAnew(t *testing.T) {
 		before = end
 	}
 }
+
+// TestATrialTellsWhatInterruptsItWhileItRuns: its thread's list is there from its begin on.
+func TestATrialTellsWhatInterruptsItWhileItRuns(t *testing.T) {
+	engine := labtest.StartEngine(t, "")
+	if _, err := engine.Open(client.Port{Name: "a", Backend: "memory", Interface: "told", Wait: "spin"}); err != nil {
+		t.Fatal(err)
+	}
+	var asked error
+	var threads []client.Interrupted
+	answers := 0
+	r, err := engine.Trial(client.Trial{Role: "loop", CPU: -1, DurationNs: 300e6, DrainNs: 20e6, Streams: []client.Stream{{Tx: "a", Rx: "a", RatePPS: 5000}}}, client.Events{
+		Started: func(client.Started) { asked = engine.AskInterruptions() },
+		Interruptions: func(all []client.Interrupted, err error) {
+			answers, threads = answers+1, all
+			if err != nil {
+				t.Error(err)
+			}
+		},
+	})
+	if err != nil || asked != nil {
+		t.Fatal(err, asked)
+	}
+	if answers != 1 || len(threads) != 1 || threads[0].TID != r.TID || uint64(len(threads[0].Interruptions.List)) > r.Interruptions.Count+1000 {
+		t.Errorf("%d answers, %+v", answers, threads)
+	}
+}
