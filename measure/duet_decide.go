@@ -62,11 +62,14 @@ func sideOf(b bool) duet.Side {
 	return duet.A
 }
 
+// shownByPacket are the kinds of interruptions that begin, as far as is seen, when a packet has to wait.
+var shownByPacket = map[string]bool{"wake": true, "softirq": true}
+
 // interruptedCPUs are what the witnesses of a trial have told, in the order of time.
 func interruptedCPUs(rec *result.Record) []undisturbed.CPU {
 	of := map[string][]undisturbed.Interruption{}
 	for _, i := range rec.Interruptions {
-		of[i.Thread] = append(of[i.Thread], undisturbed.Interruption{BeginNs: max(i.BeginNs, 0), EndNs: i.BeginNs + i.LengthNs})
+		of[i.Thread] = append(of[i.Thread], undisturbed.Interruption{BeginNs: max(i.BeginNs, 0), EndNs: i.BeginNs + i.LengthNs, ByPacket: shownByPacket[i.Kind]})
 	}
 	var cpus []undisturbed.CPU
 	for _, w := range rec.Trial.Interruptions.Witnesses {

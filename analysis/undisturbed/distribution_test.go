@@ -31,7 +31,7 @@ func steady(lengthNs, apartNs, latencyNs int64, interruptions []Interruption) []
 func every(lengthNs, apartNs, takeNs int64) []Interruption {
 	var list []Interruption
 	for at := apartNs / 2; at < lengthNs; at += apartNs {
-		list = append(list, Interruption{at, at + takeNs})
+		list = append(list, Interruption{BeginNs: at, EndNs: at + takeNs})
 	}
 	return list
 }
@@ -44,7 +44,7 @@ func trialOf(lengthNs int64, packets []Packet, cpus ...CPU) Trial {
 func TestInterruptionsAreTakenOff(t *testing.T) {
 	stalls := every(1000*ms, 7*ms, ms)
 	d := Of(trialOf(1000*ms, steady(1000*ms, 10*us, 5*us, stalls), CPU{Name: "CPU 1", Interruptions: stalls}))
-	if d.Refused != "" || d.Assumed || d.Share() < 0.8 || d.Share() > 0.87 || d.Kept+d.Touched != 100_000 {
+	if d.Refused != "" || len(d.Assumed) > 0 || d.Share() < 0.8 || d.Share() > 0.87 || d.Kept+d.Touched != 100_000 {
 		t.Fatalf("refused %q, keeps %.3f", d.Refused, d.Share())
 	}
 	for _, p := range []float64{0.5, 0.99, 0.9999} {
@@ -58,7 +58,7 @@ func TestATrialWithoutInterruptionsIsAsMeasured(t *testing.T) {
 	packets := steady(100*ms, 10*us, 5*us, nil)
 	packets[77].ReceivedNs = Lost
 	d := Of(trialOf(100*ms, packets, CPU{}))
-	if got := d.Percentile(0.99); d.Refused != "" || !d.Assumed || d.Share() != 1 || d.Kept != 9999 || d.KeptLost != 1 || got.Value != 5003 {
+	if got := d.Percentile(0.99); d.Refused != "" || len(d.Assumed) > 0 || d.Share() != 1 || d.Kept != 9999 || d.KeptLost != 1 || got.Value != 5003 {
 		t.Errorf("refused %q, keeps %.3f: %+v", d.Refused, d.Share(), got)
 	}
 }
@@ -74,7 +74,7 @@ func TestRefusals(t *testing.T) {
 		pairs = append(pairs, Packet{at, at + 5*us})
 		if r.IntN(2) == 0 {
 			pairs = append(pairs, Packet{at + 20*us, at + 25*us})
-			driven = append(driven, Interruption{at + 30*us, at + 60*us})
+			driven = append(driven, Interruption{BeginNs: at + 30*us, EndNs: at + 60*us})
 		}
 	}
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestOpenPercentiles(t *testing.T) {
 	var dense []Interruption
 	r := rand.New(rand.NewPCG(8, 8))
 	for at := 0.0; at < 3000*ms; at += 2 * ms * r.ExpFloat64() {
-		dense = append(dense, Interruption{int64(at), int64(at) + 100*us})
+		dense = append(dense, Interruption{BeginNs: int64(at), EndNs: int64(at) + 100*us})
 	}
 	slow := steady(3000*ms, 100*us, 5*us, dense)
 	for i := 0; i < len(slow); i += 400 {
@@ -128,7 +128,7 @@ func TestOpenPercentiles(t *testing.T) {
 // A stretch goes on until the path is empty, and takes what begins in it.
 func TestSieve(t *testing.T) {
 	s := NewSieve()
-	s.Add([]CPU{{Interruptions: []Interruption{{100 * us, 120 * us}, {135 * us, 140 * us}}}, {Interruptions: []Interruption{{500 * us, 501 * us}}}})
+	s.Add([]CPU{{Interruptions: []Interruption{{BeginNs: 100 * us, EndNs: 120 * us}, {BeginNs: 135 * us, EndNs: 140 * us}}}, {Interruptions: []Interruption{{BeginNs: 500 * us, EndNs: 501 * us}}}})
 	for _, c := range []struct {
 		due, received int64
 		want          bool
@@ -156,7 +156,7 @@ func TestSieve(t *testing.T) {
 			t.Errorf("due %d µs, received %d µs (%s): touched %v", c.due, c.received, c.why, got)
 		}
 	}
-	s.Add([]CPU{{Interruptions: []Interruption{{600 * us, 700 * us}}}})
+	s.Add([]CPU{{Interruptions: []Interruption{{BeginNs: 600 * us, EndNs: 700 * us}}}})
 	if !s.Touched(Packet{650 * us, Lost}) {
 		t.Error("lost in an interruption, but not touched")
 	}

@@ -10,6 +10,7 @@ type independence struct {
 	random    *rand.Rand
 	moment    int64 // the next random one
 	begun     int   // stretches
+	byPacket  triggers
 	// A moment and the begin of a stretch count if none was open for as long as looks back, or what that stretch did to
 	// the traffic would count.
 	clean  [2]int
@@ -35,10 +36,13 @@ const (
 const partNs = 100_000
 
 func newIndependence(s *stretches) *independence {
-	t := &independence{stretches: s, random: rand.New(rand.NewPCG(1, 1)), states: [3]twoSamples{{}, {}, {}}}
-	s.onBegin = func(at, free int64) {
-		t.begun++
-		t.look(atInterruption, at, free)
+	t := &independence{stretches: s, random: rand.New(rand.NewPCG(1, 1)), states: [3]twoSamples{{}, {}, {}}, byPacket: triggers{states: [2]twoSamples{{}, {}}}}
+	s.onBegin = func(first Interruption, free int64) {
+		if t.begun++; first.ByPacket {
+			t.byPacket.begins(free)
+		} else {
+			t.look(atInterruption, first.BeginNs, free)
+		}
 	}
 	t.moment = t.random.Int64N(partNs)
 	return t
@@ -55,6 +59,10 @@ func (t *independence) before(p Packet) {
 		t.moment += partNs - t.moment%partNs + t.random.Int64N(partNs)
 	}
 	t.stretches.reach(p.DueNs)
+	if !t.stretches.open && p.DueNs >= t.stretches.latestNs {
+		t.pass(p.DueNs)
+		t.byPacket.starts(p.DueNs, t.stretches.freeNs, len(t.recent)-t.soon, len(t.recent))
+	}
 	t.recent = append(t.recent, p.DueNs)
 	if p.ReceivedNs > p.DueNs {
 		t.inFlight.push(p.ReceivedNs)
@@ -92,20 +100,38 @@ func (t *independence) pass(at int64) {
 // fewestToTell is how many states a sample needs.
 const fewestToTell = 20
 
-// few reports whether the interruptions are too few to tell. Then they are taken as independent.
+// few reports whether the interruptions are too few to tell.
 func (t *independence) few() bool { return t.begun < fewestToTell }
+
+// assumed says what is taken for granted, as it cannot be tested.
+func (t *independence) assumed() []string {
+	switch {
+	case t.begun > 0 && t.few():
+		return []string{"the traffic did not cause the interruptions, which are too few to tell"}
+	case t.byPacket.begun > 0:
+		return []string{"the traffic did not cause what softirqs and sleeping threads waited for, of which only the end is seen"}
+	}
+	return nil
+}
 
 // close reports whether too few of them come long enough after the one before.
 func (t *independence) close() bool {
-	return min(t.clean[atInterruption], t.clean[atRandom]) < fewestToTell
+	return min(t.clean[atInterruption], t.clean[atRandom]) < fewestToTell && !t.byPacket.tell()
 }
 
-// differ is the p-value that interruptions do not depend on the traffic: the smallest of three tests, times three
+// differ is the p-value that interruptions do not depend on the traffic: the smallest of all tests, times their number
 // (Bonferroni).
 func (t *independence) differ() float64 {
+	var tests []twoSamples
+	if min(t.clean[atInterruption], t.clean[atRandom]) >= fewestToTell {
+		tests = append(tests, t.states[:]...)
+	}
+	if t.byPacket.tell() {
+		tests = append(tests, t.byPacket.states[:]...)
+	}
 	p := 1.0
-	for _, state := range t.states {
-		p = min(p, 3*state.differ())
+	for _, states := range tests {
+		p = min(p, float64(len(tests))*states.differ())
 	}
 	return p
 }

@@ -66,9 +66,9 @@ type Sifted struct {
 	Tally
 	// Refused says why those that were not touched tell nothing; "" if they do.
 	Refused string
-	// Assumed reports that there were too few interruptions to test whether the traffic caused them. It is taken that it
-	// did not.
-	Assumed bool
+	// Assumed is what is taken for granted of the interruptions: that the traffic did not cause them, where that cannot be
+	// tested.
+	Assumed []string
 
 	exposure exposure
 	short    float64 // the share of the time
@@ -76,7 +76,7 @@ type Sifted struct {
 
 // Sifted is of the packets up to now.
 func (s *Sieve) Sifted(nowNs int64) Sifted {
-	sifted := Sifted{Tally: s.tally, Assumed: s.test.few(), exposure: s.stretches.exposure(nowNs), short: float64(s.shortNs) / float64(nowNs)}
+	sifted := Sifted{Tally: s.tally, Assumed: s.test.assumed(), exposure: s.stretches.exposure(nowNs), short: float64(s.shortNs) / float64(nowNs)}
 	sifted.Refused = s.refuse()
 	return sifted
 }

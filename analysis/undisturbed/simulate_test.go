@@ -108,6 +108,11 @@ func pass(come []float64, work func(i int) float64, spans []span) []float64 {
 
 // received returns when packets arrive.
 func received(due, work []float64, spans [stages][]span) []float64 {
+	return through(due, work, spans)[stages]
+}
+
+// through returns when packets come to each stage, and arrive.
+func through(due, work []float64, spans [stages][]span) [stages + 1][]float64 {
 	wire := func(at []float64) []float64 {
 		for i := range at {
 			at[i] += wireUs
@@ -116,7 +121,7 @@ func received(due, work []float64, spans [stages][]span) []float64 {
 	}
 	sent := wire(pass(due, func(int) float64 { return sendUs }, spans[0]))
 	passed := wire(pass(sent, func(i int) float64 { return work[i] }, spans[1]))
-	return pass(passed, func(int) float64 { return receiveUs }, spans[2])
+	return [...][]float64{due, sent, passed, pass(passed, func(int) float64 { return receiveUs }, spans[2])}
 }
 
 // kind is how interruptions come. Driven ones begin when many packets are on the path.
@@ -191,8 +196,9 @@ type simulated struct {
 	share, meanUs float64
 }
 
-// simulate draws case number i: 0.1 to 10 % of the time, 10 µs to 1 ms each, at one stage or at all.
-func simulate(i int) simulated {
+// simulate draws case number i: 0.1 to 10 % of the time, 10 µs to 1 ms each, at one stage or at all. byPacket tells that
+// interruptions are seen from when a packet waits.
+func simulate(i int, byPacket bool) simulated {
 	r := rand.New(rand.NewPCG(4100, uint64(i)))
 	c := simulated{traffic: traffics()[i%3], kind: kinds()[i/3%5]}
 	due := c.traffic.due(r)
@@ -216,12 +222,30 @@ func simulate(i int) simulated {
 	default:
 		spans[at] = c.kind.spans(r, c.share, c.meanUs)
 	}
-	arrive := received(due, work, spans)
-	c.trial = Trial{LengthNs: lengthUs * 1000, Packets: packets(due, arrive)}
+	come := through(due, work, spans)
+	c.trial = Trial{LengthNs: lengthUs * 1000, Packets: packets(due, come[stages])}
 	for s := range spans {
-		c.trial.CPUs = append(c.trial.CPUs, witness(r, spans[s]))
+		if byPacket {
+			c.trial.CPUs = append(c.trial.CPUs, waited(come[s], spans[s]))
+		} else {
+			c.trial.CPUs = append(c.trial.CPUs, witness(r, spans[s]))
+		}
 	}
 	return c
+}
+
+// waited is what the kernel sees of a thread that sleeps: from when a packet comes that waits, from 1 µs on.
+func waited(come []float64, spans []span) CPU {
+	cpu := CPU{Name: "the CPU"}
+	for _, s := range spans {
+		for len(come) > 0 && come[0] < s.begin {
+			come = come[1:]
+		}
+		if len(come) > 0 && s.end-come[0] > 1 {
+			cpu.Interruptions = append(cpu.Interruptions, Interruption{int64(1000 * come[0]), int64(1000 * s.end), true})
+		}
+	}
+	return cpu
 }
 
 func packets(due, arrive []float64) func(func(Packet) bool) {
@@ -242,7 +266,7 @@ func witness(r *rand.Rand, spans []span) CPU {
 	for _, s := range spans {
 		switch length := s.end - s.begin; {
 		case length > 8*turnUs:
-			cpu.Interruptions = append(cpu.Interruptions, Interruption{int64(1000 * (s.begin - 0.2*r.Float64())), int64(1000 * (s.end + 0.2*r.Float64()))})
+			cpu.Interruptions = append(cpu.Interruptions, Interruption{BeginNs: int64(1000 * (s.begin - 0.2*r.Float64())), EndNs: int64(1000 * (s.end + 0.2*r.Float64()))})
 		case length > 2*turnUs:
 			cpu.ShortNs += int64(1000 * length)
 		}

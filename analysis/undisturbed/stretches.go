@@ -13,7 +13,7 @@ import (
 type stretches struct {
 	coming []Interruption
 	// onBegin is called where a stretch begins; free is since when no other was open.
-	onBegin func(at, free int64)
+	onBegin func(first Interruption, free int64)
 
 	open     bool  // a stretch is
 	endNs    int64 // of its latest interruption
@@ -23,13 +23,17 @@ type stretches struct {
 }
 
 // marginNs is added to both ends of an interruption. A thread notes one from reading its clock before to reading it
-// after; what it did in between, such as passing on a packet, may have been just before or after.
+// after; what it did in between, such as passing on a packet, may have been just before or after. One that a packet shows
+// begins with that.
 const marginNs = 300
 
 // add takes more interruptions, which end after all packets so far were due.
 func (s *stretches) add(cpu CPU) {
 	for _, i := range cpu.Interruptions {
-		s.coming = append(s.coming, Interruption{max(i.BeginNs-marginNs, 0), i.EndNs + marginNs})
+		if i.EndNs += marginNs; !i.ByPacket {
+			i.BeginNs = max(i.BeginNs-marginNs, 0)
+		}
+		s.coming = append(s.coming, i)
 	}
 	slices.SortFunc(s.coming, func(x, y Interruption) int { return cmp.Compare(x.BeginNs, y.BeginNs) })
 }
@@ -49,7 +53,7 @@ func (s *stretches) reach(ns int64) {
 	for len(s.coming) > 0 && s.coming[0].BeginNs <= ns {
 		next := s.coming[0]
 		if !s.open {
-			s.onBegin(next.BeginNs, s.freeNs)
+			s.onBegin(next, s.freeNs)
 			s.gaps = append(s.gaps, next.BeginNs-s.freeNs)
 			s.open, s.endNs = true, next.EndNs
 		}

@@ -14,9 +14,7 @@ func (d *Distribution) Summary(unseen []string, measured *result.Histogram) *res
 	if d.Refused != "" {
 		return u
 	}
-	if d.Assumed {
-		u.Assumed = append(u.Assumed, "the traffic did not cause the interruptions, which are too few to tell")
-	}
+	u.Assumed = append(u.Assumed, d.Assumed...)
 	for _, part := range unseen {
 		u.Assumed = append(u.Assumed, "no interruption where none is seen: "+part)
 	}

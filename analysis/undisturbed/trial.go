@@ -9,7 +9,12 @@ type Packet struct{ DueNs, ReceivedNs int64 }
 const Lost = -1
 
 // Interruption is a time in which a CPU did not work on packets.
-type Interruption struct{ BeginNs, EndNs int64 }
+type Interruption struct {
+	BeginNs, EndNs int64
+	// ByPacket tells that it is seen from when a packet had to wait: what a thread that sleeps, or a softirq, is held up by
+	// may have begun before.
+	ByPacket bool
+}
 
 // CPU is what is known of the interruptions of a CPU on the packets' path, from the thread that works there.
 type CPU struct {
