@@ -155,7 +155,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 	labtest.Experiment(t)
 	for name, network := range map[string]string{"loop": loopNetwork, "pair": pairNetwork, "own": ownNetwork} {
 		t.Run(name, func(t *testing.T) {
-			experiment, writer := prepare(t, name, network, "repeat=2", "sweep.links.*.kind=[veth, bridge]")
+			experiment, writer := prepare(t, name, network, "repeat=2", "sweep.links.*.kind=[veth, bridge]", "traffic.wait=block")
 			done := finish(t, experiment, writer)
 			if len(done.Summary.Trials) != 4 {
 				t.Fatalf("%d trials, want 2 kinds × 2 repeats", len(done.Summary.Trials))

@@ -87,6 +87,10 @@ func (w witnessing) read(ctx context.Context) (witnessed, error) {
 			return nil
 		}
 		threads, err := engine.Interruptions()
+		if isNew(err) {
+			all.unseen = append(all.unseen, "node "+node.Name+": its engine was restarted in the trial")
+			return nil
+		}
 		for _, t := range threads {
 			all.threads = append(all.threads, interrupted{"forward " + node.Name, node.Name, t.CPU, t.BeginNs, t.Interruptions})
 		}
@@ -98,6 +102,10 @@ func (w witnessing) read(ctx context.Context) (witnessed, error) {
 		}
 		err = errors.Join(err, w.ask(ctx, link, func(c *client.Client) error {
 			threads, err := c.Interruptions()
+			if isNew(err) {
+				all.unseen = append(all.unseen, "link "+link.Name+": its switch was restarted in the trial")
+				return nil
+			}
 			for i, t := range threads {
 				all.threads = append(all.threads, interrupted{fmt.Sprintf("switch %s %d", link.Name, i+1), "", t.CPU, t.BeginNs, t.Interruptions})
 			}
@@ -105,6 +113,12 @@ func (w witnessing) read(ctx context.Context) (witnessed, error) {
 		}))
 	}
 	return all, err
+}
+
+// isNew is true for the answer of an engine that was not there when all were asked to list.
+func isNew(err error) bool {
+	refused := new(client.Error)
+	return errors.As(err, &refused) && refused.Errno == "ENODATA"
 }
 
 // endsApart is true where the clock of the trial is not this host's.
