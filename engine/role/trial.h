@@ -113,7 +113,7 @@ struct inlet {
 	uint64_t *foreign; /* counts frames on a device that are no packets; else NULL */
 	bool frames; /* the buffers have the headers */
 	bool ways_seen; /* if not, `ways` is empty */
-	char ways_unseen[160]; /* why not, or why only as in message_ways.h; empty: all were seen */
+	char ways_unseen[192]; /* why not, or why only as in message_ways.h; empty: all were seen */
 	struct ways ways; /* of measured packets, also of duplicates */
 };
 
