@@ -324,9 +324,11 @@ void *trial_loop(void *arg)
 		unsigned asked = atomic_load_explicit(&t->asked, memory_order_relaxed);
 		if (__builtin_expect(asked != TRIAL_GO, 0)) {
 			t->interrupted = !obey(&turn, asked);
-			if (t->interrupted)
-				break;
 			now = clock_ticks();
+			if (t->interrupted) {
+				gaps_leave(&t->gaps, now);
+				break;
+			}
 		}
 		/* What woke the thread has arrived: it is received before the next packet is sent,
 		 * which takes microseconds. */

@@ -113,6 +113,13 @@ static inline void gaps_turn(struct gaps *g, uint64_t now, unsigned received, un
 	g->slept = false;
 }
 
+/* Ends the loop within a turn, which counts only if it was interrupted: it is no whole one. */
+static inline void gaps_leave(struct gaps *g, uint64_t now)
+{
+	if (now - g->last_ticks > g->threshold[g->slept ? GAPS_AWAKE : 0])
+		gaps_turn(g, now, 0, 0);
+}
+
 /* The thread slept until a timer at `due` and was woken at `now`. */
 static inline void gaps_woken(struct gaps *g, uint64_t due, uint64_t now)
 {

@@ -208,6 +208,22 @@ static void test_gaps_compares_like_with_like(void **state)
 }
 
 /* Neither is waking late, as much as it differs: the CPU was idle. */
+/* The turn in which a thread ends is none, but for an interruption. */
+static void test_gaps_leaves_within_a_turn(void **state)
+{
+	(void)state;
+	struct gaps g;
+	uint64_t now = 0;
+	gaps_init(&g, 1000);
+	gaps_begin(&g, now);
+	learn(&g, &now, 0, 200);
+	gaps_leave(&g, now + 3);
+	assert_int_equal(gaps_usual(&g, 0), 200);
+	assert_int_equal(g.count, 0);
+	gaps_leave(&g, now + 1601);
+	assert_int_equal(g.count, 1);
+}
+
 static void test_gaps_sleep_is_none(void **state)
 {
 	(void)state;
@@ -452,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_worst_keeps_the_largest),
 		cmocka_unit_test(test_worst_of_none),
 		cmocka_unit_test(test_gaps_compares_like_with_like),
+		cmocka_unit_test(test_gaps_leaves_within_a_turn),
 		cmocka_unit_test(test_gaps_sleep_is_none),
 		cmocka_unit_test(test_gaps_tells_sends_and_sleeps_apart),
 		cmocka_unit_test(test_gaps_knows_the_largest_bursts),
