@@ -17,7 +17,7 @@ func newRestartCommand() *cobra.Command {
 	call := nodesCall{do: lab.DoRestart, done: "restarted"}
 	service := ""
 	c := &cobra.Command{
-		Use:   "restart NODE...",
+		Use:   "restart NODE... | restart NODE SERVICE",
 		Short: "Restart nodes; their networks stay",
 		Long: `End the processes of nodes and start them again. The network of a node belongs to the lab and
 stays: its interfaces keep their MAC addresses, IP addresses and indexes, the other ends
@@ -26,16 +26,20 @@ node runs again. A node that is stopped or has died is started.
 The first process of a container with systemd shuts its services down first, for at most
 10 seconds; --kill does not wait for it.
 --fresh gives a container new files, from the image that its name refers to now.
---service restarts one program of the node's services, and leaves the node as it is.
+A service's name after that of its node, or --service, restarts that program only, and leaves
+the node as it is.
 With another image, runtime or limit in the lab's file, 'nines apply' does the same.`,
 		Example: `  nines restart dut
   nines restart dut loadgen --lab quickstart
   nines restart dut --kill                 # as a power cut would
-  nines restart dut --service forwarder    # only this program
+  nines restart dut forwarder              # only this service of the node dut
   nines restart dut --fresh                # with new files, of the image as it is now
   nines restart dut --during-measurement   # in the middle of a trial of nines run`,
 		Args: someNodes,
 		RunE: func(c *cobra.Command, args []string) error {
+			if of := call.serviceOfNode(args); service == "" && of != "" {
+				service, args = of, args[:1]
+			}
 			if service != "" {
 				return call.restartService(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args, service)
 			}
@@ -79,6 +83,22 @@ func someNodes(c *cobra.Command, args []string) error {
 		return exit.Wrongf("name a node or several, as in: nines %s dut", c.Name())
 	}
 	return nil
+}
+
+// serviceOfNode is a second name that no node has, but a service of the node before it; else it is empty.
+func (n *nodesCall) serviceOfNode(names []string) string {
+	if len(names) != 2 {
+		return ""
+	}
+	l, err := labByFlag(n.lab)
+	if err != nil {
+		return "" // the verb says it
+	}
+	of, _, unknown := l.Node(names[0])
+	if _, _, other := l.Node(names[1]); unknown != nil || other == nil || lab.CheckService(of, names[1]) != nil {
+		return ""
+	}
+	return names[1]
 }
 
 // restartService restarts one program of a node. A lab that is measured refuses it.
