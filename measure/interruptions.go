@@ -135,7 +135,7 @@ func unwitnessed(p *plan.Plan) []string {
 		switch {
 		case node.App == nil || node.Name == p.Traffic.From.Node || node.Name == p.Traffic.To.Node:
 		case node.Apart():
-			list = append(list, "node "+node.Name+": its kernel and its clock are not this host's")
+			list = append(list, "node "+node.Name+": what its own kernel did is not seen from this host")
 		case endsApart(p):
 			list = append(list, "node "+node.Name+": its clock is not that of the ends")
 		}

@@ -139,9 +139,9 @@ func (r run) spinningCPUs() []int {
 	return cpus
 }
 
-// started adds the measuring thread of an end that sleeps, when it is about to begin.
+// started adds the measuring thread of an end when it is about to begin: one that spins tells of itself.
 func (o *outside) started(pid int, s client.Started) {
-	if o.watch == nil || o.run.stream.Wait == spec.WaitSpin {
+	if o.watch == nil {
 		return
 	}
 	found, err := trace.FindThread(pid, s.TID, "nines-measure")
@@ -153,17 +153,20 @@ func (o *outside) started(pid int, s client.Started) {
 			w = result.Witness{Thread: "sink", Node: t.To.Node, CPU: t.ToCPU}
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		o.missed(w.Thread, err)
-		return
+	case o.run.stream.Wait == spec.WaitSpin:
+		o.missed(w.Thread, o.watch.Known(found.TID))
+	default:
+		o.thread(w, found.TID, false)
 	}
-	o.thread(w, found.TID, false)
 }
 
-// addForwarders adds the threads of engines that forward and sleep.
+// addForwarders adds the threads of engines that forward: those that spin tell of themselves.
 func (o *outside) addForwarders() {
 	err := o.bench.eachForwarder(o.run.plan, func(node plan.Node, engine *client.Client) error {
-		if node.Apart() || node.App.Wait == spec.WaitSpin {
+		if node.Apart() {
 			return nil
 		}
 		stats, err := engine.Stats()
@@ -171,12 +174,16 @@ func (o *outside) addForwarders() {
 			return err
 		}
 		found, err := trace.FindThread(o.bench.lab.PID(node.Name), stats.TID, "nines-serve")
-		if err == nil {
-			o.thread(result.Witness{Thread: "forward " + node.Name, Node: node.Name, CPU: stats.CPU}, found.TID, false)
+		switch {
+		case err != nil:
+			return err
+		case node.App.Wait == spec.WaitSpin:
+			return o.watch.Known(found.TID)
 		}
-		return err
+		o.thread(result.Witness{Thread: "forward " + node.Name, Node: node.Name, CPU: stats.CPU}, found.TID, false)
+		return nil
 	})
-	o.missed("forwarders that sleep", err)
+	o.missed("forwarders", err)
 }
 
 // addNodes adds all programs of nodes that handle packets without an engine of nines that tells of itself, and all threads
@@ -226,19 +233,29 @@ func pidNamespace(pid int) string {
 	return name
 }
 
-// addPrograms adds the threads of links' programs that are not nines' own.
+// addPrograms adds the threads of links' programs: those of nines' switches tell of themselves.
 func (o *outside) addPrograms() {
 	list, err := o.bench.lab.Programs()
 	o.missed("the programs of links", err)
 	for _, program := range list {
 		planned := slices.IndexFunc(o.run.plan.Links, func(l plan.Link) bool { return l.Name == program.Link })
-		if planned < 0 || o.run.plan.Links[planned].Switch == nil || o.run.plan.Links[planned].HasEngine() {
+		if planned < 0 || o.run.plan.Links[planned].Switch == nil {
 			continue
 		}
-		for _, t := range trace.Threads(program.PID) {
-			if t.CPU >= 0 { // the others manage those that poll
-				o.thread(result.Witness{Thread: "program of " + program.Link, CPU: -1}, t.TID, false)
+		threads, engine := trace.Threads(program.PID), o.run.plan.Links[planned].HasEngine()
+		if !engine { // the others manage those that poll
+			threads = slices.DeleteFunc(threads, func(t trace.Thread) bool { return t.CPU < 0 })
+		}
+		name := "program of " + program.Link
+		if len(threads) == 0 {
+			o.unseen = append(o.unseen, name+": none of its threads has a CPU of its own")
+		}
+		for _, t := range threads {
+			if engine {
+				o.missed(name, o.watch.Known(t.TID))
+				continue
 			}
+			o.thread(result.Witness{Thread: name, CPU: -1}, t.TID, false)
 		}
 	}
 }

@@ -10,5 +10,6 @@
 // way, the kernel detaches them.
 //
 // A wake-up on a CPU that was idle, the begin of a softirq and a timer take a while on a quiet host as well: these are listed
-// from 8 times the mean of a witness's first 200 on, all else from 1 µs on.
+// from 8 times the mean of a witness's first 200 on, all else from 1 µs on. Threads on the packets' way that
+// share a CPU wait for one another on a quiet host as well: only a wait with another thread in it is listed.
 package witness

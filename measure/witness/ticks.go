@@ -36,8 +36,8 @@ func (w *Watch) Ticks(witness string, cpu int) error {
 		return err
 	}
 	entry := w.cpus[cpu*cpuBytes:]
-	binary.NativeEndian.PutUint32(entry[32:], at)
-	binary.NativeEndian.PutUint32(entry[36:], uint32(period))
+	binary.NativeEndian.PutUint32(entry[40:], at)
+	binary.NativeEndian.PutUint32(entry[44:], uint32(period))
 	event, err := openTicks(cpu, period, w.collection.Programs["tick"])
 	if err != nil {
 		return err

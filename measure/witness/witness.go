@@ -25,7 +25,7 @@ var object embed.FS
 const (
 	rowBytes      = 24
 	usualBytes    = 32
-	cpuBytes      = 40
+	cpuBytes      = 48
 	witnessesMost = 1024
 	cpusMost      = 4096
 	threadsMost   = 8192
@@ -170,6 +170,14 @@ func (w *Watch) Thread(witness string, tid int, children bool) error {
 	return nil
 }
 
+// Known says that a thread belongs to the packets' way and tells of itself: to wait for it is no interruption.
+func (w *Watch) Known(tid int) error {
+	if err := w.collection.Maps["threads"].Put(uint32(tid), thread{Witness: witnessesMost}); err != nil {
+		return fmt.Errorf("thread %d: %w", tid, err)
+	}
+	return nil
+}
+
 // CPU lists from now on how late softirqs that receive and send packets begin on a CPU, with Options.Softirqs.
 func (w *Watch) CPU(witness string, cpu int) error {
 	at, err := w.named(witness)
@@ -180,8 +188,8 @@ func (w *Watch) CPU(witness string, cpu int) error {
 		return fmt.Errorf("CPU %d cannot be watched: %d are known", cpu, cpusMost)
 	}
 	entry := w.cpus[cpu*cpuBytes:]
-	binary.NativeEndian.PutUint32(entry[24:], at)
-	binary.NativeEndian.PutUint32(entry[28:], 1)
+	binary.NativeEndian.PutUint32(entry[32:], at)
+	binary.NativeEndian.PutUint32(entry[36:], 1)
 	return nil
 }
 

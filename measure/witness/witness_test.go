@@ -81,10 +81,11 @@ func TestAStoppedThreadIsListed(t *testing.T) {
 	})
 }
 
-// TestThreadsThatShareACPUAreListed: each of two that want all of a CPU waits for the other, and so does what they start.
-func TestThreadsThatShareACPUAreListed(t *testing.T) {
+// TestAThreadWaitsForOthers: one that wants all of a CPU waits for another that is not known, and so does what it starts.
+func TestAThreadWaitsForOthers(t *testing.T) {
 	w := started(t, 1<<14)
-	shell := exec.Command("taskset", "--cpu-list", "0", "sh", "-c", "read go; for i in 1 2; do (while :; do :; done) & done; wait")
+	spinning(t, 0)
+	shell := exec.Command("taskset", "--cpu-list", "0", "sh", "-c", "read go; (while :; do :; done) & wait")
 	input, err := shell.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -97,15 +98,15 @@ func TestThreadsThatShareACPUAreListed(t *testing.T) {
 		_ = unix.Kill(-shell.Process.Pid, unix.SIGKILL)
 		_ = shell.Wait()
 	})
-	if err := w.Thread("children", shell.Process.Pid, true); err != nil {
+	if err := w.Thread("child", shell.Process.Pid, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := input.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	// Before it is on the CPU, the first may wait elsewhere.
+	// Before it is on the CPU, it may wait elsewhere.
 	row := await(t, w, "a wait", func(r Row) bool { return r.Kind == "preempted" && r.CPU == 0 })
-	if row.Witness != "children" || row.LengthNs < floorNs {
+	if row.Witness != "child" || row.LengthNs < floorNs {
 		t.Errorf("%+v", row)
 	}
 }
@@ -113,12 +114,11 @@ func TestThreadsThatShareACPUAreListed(t *testing.T) {
 // TestWhatFindsNoRoomIsCounted: in a list of one row.
 func TestWhatFindsNoRoomIsCounted(t *testing.T) {
 	w := started(t, 1)
-	for range 2 {
-		if err := w.Thread("both", spinning(t, 0), false); err != nil {
-			t.Fatal(err)
-		}
+	spinning(t, 0)
+	if err := w.Thread("program", spinning(t, 0), false); err != nil {
+		t.Fatal(err)
 	}
-	await(t, w, "a wait", func(r Row) bool { return r.Witness == "both" })
+	await(t, w, "a wait", func(r Row) bool { return r.Witness == "program" })
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		told := w.Told()
 		if len(told) == 1 && told[0].Overflow > 0 && len(w.Rows()) == 1 {

@@ -104,37 +104,45 @@ static __always_inline void list_unusual(__u32 witness, enum kind kind, __u64 be
 		__sync_fetch_and_add(&usual->unlisted, length - mean);
 }
 
-static __always_inline void leaves(struct task_struct *prev, bool runnable, unsigned int state,
-				   __u64 now)
+static __always_inline void leaves(struct task_struct *prev, struct cpu *cpu, bool runnable,
+				   unsigned int state, __u64 now)
 {
 	__u32 tid = prev->pid;
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
-	if (!thread)
+	if (!thread) {
+		if (tid)
+			cpu->others = now;
 		return;
+	}
 	thread->since = now;
 	/* __TASK_STOPPED (include/linux/sched.h) */
 	thread->state = runnable ? PREEMPTED : state & 0x4 ? STOPPED : ASLEEP;
 }
 
-static __always_inline void runs(struct task_struct *next, bool was_idle, __u64 now)
+/* Threads on the packets' way that share a CPU wait for one another on a quiet host as well: that is no
+ * interruption. */
+static __always_inline void runs(struct task_struct *next, const struct cpu *cpu, bool was_idle,
+				 __u64 now)
 {
 	__u32 tid = next->pid, state;
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	bool others;
 	__u64 since;
 
 	if (!thread)
 		return;
 	state = thread->state;
 	since = thread->since;
+	others = cpu->others >= since;
 	thread->state = RUNNING;
-	if (state == PREEMPTED)
+	if (state == PREEMPTED && others)
 		list(thread->witness, KIND_PREEMPTED, since, now - since);
 	else if (state == STOPPED)
 		list(thread->witness, KIND_STOPPED, since, now - since);
-	else if (state == WOKEN && !was_idle)
+	else if (state == WOKEN && others)
 		list(thread->witness, KIND_WAKE, since, now - since);
-	else if (state == WOKEN) /* leaving idle takes a while */
+	else if (state == WOKEN && was_idle) /* to leave idle takes a while */
 		list_unusual(thread->witness, KIND_WAKE, since, now - since);
 }
 
@@ -143,10 +151,14 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
+	__u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
 	__u64 now = bpf_ktime_get_ns();
 
-	leaves(prev, preempt || prev_state == 0, prev_state, now);
-	runs(next, prev->pid == 0, now);
+	if (!cpu)
+		return 0;
+	leaves(prev, cpu, preempt || prev_state == 0, prev_state, now);
+	runs(next, cpu, prev->pid == 0, now);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ enum state { RUNNING, PREEMPTED, STOPPED, ASLEEP, WOKEN };
 struct thread {
 	__u64 since; /* when it came into its state */
 	__u32 state;
-	__u32 witness;
+	__u32 witness; /* WITNESSES_MAX or more: none, it tells of itself */
 	__u32 forks; /* 1: its children are watched */
 	__u32 unused;
 };
@@ -59,6 +59,7 @@ struct thread {
 struct cpu {
 	__u64 raised[2]; /* when; 0: not */
 	__u64 ticked; /* the last time; 0: never */
+	__u64 others; /* when a thread that is not known last left it; 0: never */
 	__u32 witness, watched; /* of softirqs; 1: watched */
 	__u32 ticks; /* the witness of ticks */
 	__u32 period; /* ns from one tick to the next */
@@ -67,6 +68,6 @@ struct cpu {
 _Static_assert(sizeof(struct row) == 24, "read by Go");
 _Static_assert(sizeof(struct usual) == 32, "read by Go");
 _Static_assert(sizeof(struct thread) == 24, "written by Go");
-_Static_assert(sizeof(struct cpu) == 40, "written by Go");
+_Static_assert(sizeof(struct cpu) == 48, "written by Go");
 
 #endif
