@@ -173,6 +173,7 @@ func TestThePeriodOfTicksFollowsTheirCost(t *testing.T) {
 		{nil, leastPeriod},
 		{[]time.Duration{us, us, us, 2 * us, 900 * us}, leastPeriod},
 		{[]time.Duration{us, 900 * us, 12 * us, 12 * us, 13 * us}, 2400 * us},
+		{[]time.Duration{3000 * us, 4000 * us, 4000 * us}, mostPeriod},
 	} {
 		if got := periodOf(c.taken); got != c.want {
 			t.Errorf("%v: %v, want %v", c.taken, got, c.want)
