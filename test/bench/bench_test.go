@@ -126,6 +126,10 @@ func TestRecordingIsHeldAgainstTheSameWithout(t *testing.T) {
 	if err != nil || row.Value != 0.1 || !row.met(row.Ratio) {
 		t.Errorf("%+v, %v", row, err)
 	}
+	row, err = arrivalsRow([]byte(`{"least_without_ns": 20, "least_with_ns": 20.8}`))
+	if err != nil || row.met(row.Ratio) {
+		t.Errorf("4 %% more: %+v, %v", row, err)
+	}
 	if _, err := memoryRow([]byte("none")); err == nil {
 		t.Error("nonsense was taken for figures")
 	}

@@ -30,8 +30,12 @@ func benchRecording(ctx context.Context, inventory *host.Inventory) ([]Row, erro
 	if err != nil {
 		return nil, err
 	}
+	arrivals, err := arrivalsInMemory(ctx, inventory)
+	if err != nil {
+		return nil, err
+	}
 	bySockets, err := recordingBySockets(ctx, inventory)
-	return append([]Row{inMemory, lists}, bySockets...), err
+	return append([]Row{inMemory, lists, arrivals}, bySockets...), err
 }
 
 // maxListsCost is the share of a packet that telling and listing interruptions may take.
@@ -65,6 +69,36 @@ func listsRow(out []byte) (Row, error) {
 	const burst = 64
 	goal, met := atMost(maxListsCost)
 	return compare("a loop in memory, all interruptions listed", "ns/packet", measured.Stages.Turn/burst, "all of a packet", measured.Packet, goal, met), nil
+}
+
+// maxArrivalsCost is the share that keeping the arrivals may add to a packet.
+const maxArrivalsCost = 0.03
+
+// arrivalsInMemory measures what a packet in memory takes without and with the arrivals of all packets kept, each where
+// others took least of the CPU.
+func arrivalsInMemory(ctx context.Context, inventory *host.Inventory) (Row, error) {
+	engine, err := node.Program("nines-engine")
+	if err != nil {
+		return Row{}, err
+	}
+	cpus := inventory.AllowedCPUs
+	out, err := exec.CommandContext(ctx, engine+"-bench", "arrivals", strconv.Itoa(cpus[len(cpus)-1])).Output()
+	if err != nil {
+		return Row{}, fmt.Errorf("%s-bench arrivals: %w", engine, err)
+	}
+	return arrivalsRow(out)
+}
+
+func arrivalsRow(out []byte) (Row, error) {
+	var measured struct {
+		Without float64 `json:"least_without_ns"`
+		With    float64 `json:"least_with_ns"`
+	}
+	if err := json.Unmarshal(out, &measured); err != nil {
+		return Row{}, fmt.Errorf("the figures of arrivals are %q: %w", out, err)
+	}
+	goal, met := atMost(1 + maxArrivalsCost)
+	return compare("a loop in memory, arrivals of all packets kept", "ns/packet", measured.With, "without arrivals", measured.Without, goal, met), nil
 }
 
 // recordingFolder is on the disk that results are usually written to.
