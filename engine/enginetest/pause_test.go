@@ -250,3 +250,74 @@ func TestLooksTakeAllThatWasSent(t *testing.T) {
 		t.Error("no pause is told of")
 	}
 }
+
+// TestAPairPauses: both halves do, and the sink keeps what came of both sides, by its own measured start.
+func TestAPairPauses(t *testing.T) {
+	t.Parallel()
+	n := duet(t)
+	arrivals, file := newArrivals(t)
+	sink, generator := startWith(t, n.generator, arrivals), startEngine(t, n.generator)
+	v := variant{backend: "raw", io: "batch", wait: "block", frameBytes: 64}
+	sending, receiving := duetTrial("generate"), duetTrial("sink")
+	for i, ends := range [][2]string{{"tx", "rx"}, {"tx-b", "rx-b"}} {
+		open(t, sink, v.port(ends[1], ""))
+		open(t, generator, v.port(ends[0], ends[1]))
+		sending.Streams[i].Rx, receiving.Streams[i].Tx = "", ""
+	}
+	receiving.Arrivals = file
+	receiving.StartNs = monotonic(t) + 5e9
+	sending.StartNs = receiving.StartNs
+	both := []*client.Client{generator, sink}
+	began, taken := make(chan struct{}), make(chan []client.Sent, 1)
+	go func() {
+		<-began
+		for came := 0; came < 100 && arrivals.State() != client.TrialEnded; time.Sleep(time.Millisecond) {
+			for range arrivals.Next() {
+				came++
+			}
+		}
+		for _, engine := range both {
+			_ = engine.Pause() // or it has just ended
+		}
+		awaitState(arrivals, client.TrialPaused)
+		_ = arrivals.Begin() // Take begins with the first packet
+		taken <- arrivals.Take()
+		for _, engine := range both {
+			_ = engine.Resume()
+		}
+	}()
+	done := make(chan outcome, 1)
+	go func() {
+		r, err := sink.Trial(receiving, client.Events{Started: func(client.Started) {
+			if err := arrivals.Begin(); err != nil {
+				t.Error(err)
+			}
+			close(began)
+		}})
+		done <- outcome{r, err}
+	}()
+	left, err := generator.Trial(sending, client.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sink.End(left.TxPackets); err != nil {
+		t.Fatal(err)
+	}
+	got := <-done
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	first := <-taken
+	all := append(first, arrivals.Take()...)
+	var dueNs []int64
+	for _, one := range all {
+		dueNs = append(dueNs, one.DueNs)
+		if one.ReceivedNs == client.NotReceived {
+			t.Errorf("%+v", one)
+		}
+	}
+	if got.RxPackets != left.TxPackets || uint64(len(all)) != left.TxPackets || arrivals.Late() != 0 {
+		t.Errorf("%d sent, %d received, %d taken, %d of them late", left.TxPackets, got.RxPackets, len(all), arrivals.Late())
+	}
+	checkWaited(t, dueNs, 500_000, left.Pauses)
+}
