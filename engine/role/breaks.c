@@ -52,10 +52,10 @@ void trial_finish(struct trial *t, uint64_t now)
 {
 	uint64_t ran = now - t->measured_ticks - paused_ticks(t);
 	uint64_t ns = clock_ticks_to_ns(&t->scale, ran);
-	t->finished_ns = ns ? ns : 1;
 	/* It may have come to its end already. */
-	if (t->finished_ns >= t->config.duration_ns)
+	if (ns >= t->config.duration_ns)
 		return;
+	t->finished_ns = ns ? ns : 1;
 	t->config.duration_ns = t->finished_ns;
 	t->measured_end_ticks = now;
 	t->drain_end_ticks = now + clock_ns_to_ticks(&t->scale, t->config.drain_ns);
