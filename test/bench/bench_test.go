@@ -126,7 +126,7 @@ func TestRecordingIsHeldAgainstTheSameWithout(t *testing.T) {
 	if err != nil || row.Value != 0.1 || !row.met(row.Ratio) {
 		t.Errorf("%+v, %v", row, err)
 	}
-	row, err = arrivalsRow([]byte(`{"least_without_ns": 20, "least_with_ns": 20.8}`))
+	row, err = arrivalsRow([]byte(`{"without_ns": [20, 18, 20], "with_ns": [20.8, 20.8, 20]}`))
 	if err != nil || row.met(row.Ratio) {
 		t.Errorf("4 %% more: %+v, %v", row, err)
 	}

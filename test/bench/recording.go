@@ -74,8 +74,8 @@ func listsRow(out []byte) (Row, error) {
 // maxArrivalsCost is the share that keeping the arrivals may add to a packet.
 const maxArrivalsCost = 0.03
 
-// arrivalsInMemory measures what a packet in memory takes without and with the arrivals of all packets kept, each where
-// others took least of the CPU.
+// arrivalsInMemory measures what a packet in memory takes without and with the arrivals of all packets kept: the median of
+// turns, each where others took least of the CPU. The least of all turns may be a moment of a faster clock.
 func arrivalsInMemory(ctx context.Context, inventory *host.Inventory) (Row, error) {
 	engine, err := node.Program("nines-engine")
 	if err != nil {
@@ -91,14 +91,14 @@ func arrivalsInMemory(ctx context.Context, inventory *host.Inventory) (Row, erro
 
 func arrivalsRow(out []byte) (Row, error) {
 	var measured struct {
-		Without float64 `json:"least_without_ns"`
-		With    float64 `json:"least_with_ns"`
+		Without []float64 `json:"without_ns"`
+		With    []float64 `json:"with_ns"`
 	}
 	if err := json.Unmarshal(out, &measured); err != nil {
 		return Row{}, fmt.Errorf("the figures of arrivals are %q: %w", out, err)
 	}
 	goal, met := atMost(1 + maxArrivalsCost)
-	return compare("a loop in memory, arrivals of all packets kept", "ns/packet", measured.With, "without arrivals", measured.Without, goal, met), nil
+	return compare("a loop in memory, arrivals of all packets kept", "ns/packet", median(measured.With), "without arrivals", median(measured.Without), goal, met), nil
 }
 
 // recordingFolder is on the disk that results are usually written to.
