@@ -15,8 +15,7 @@ func (l *Lab) Down(ctx context.Context) error {
 	if h := l.held; h != nil {
 		l.control.Close()
 		l.control = nil
-		l.watching.Stop()
-		l.watching = nil
+		l.stopWatching()
 		l.held = nil
 		return errors.Join(h.undoAll(ctx, h.note), h.free())
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 // Exchange puts other programs into a lab that this process measures: other services, and other images of nodes, which
-// start again with all that runs in them. It does nothing and is false where the plans differ in more, or in what may not
-// change while others read the plan. After an error the lab is of no use.
+// start again with all that runs in them, and waits until its nodes are healthy. It does nothing and is false where the
+// plans differ in more. After an error the lab is of no use.
 func (l *Lab) Exchange(ctx context.Context, to *plan.Plan, progress func(string)) (bool, error) {
-	if l.held == nil || l.Plan().Watched() || to.Watched() {
+	if l.held == nil {
 		return false, nil
 	}
 	to = change.KeepNames(l.Plan(), to)
@@ -23,6 +23,7 @@ func (l *Lab) Exchange(ctx context.Context, to *plan.Plan, progress func(string)
 	if !changes.OfPrograms() {
 		return false, nil
 	}
+	l.stopWatching() // it reads the plan, and would find nodes without their services
 	j, free, err := l.lockNodes()
 	if err != nil {
 		return false, err
@@ -35,7 +36,10 @@ func (l *Lab) Exchange(ctx context.Context, to *plan.Plan, progress func(string)
 		b := &builder{Lab: l, journal: j, programs: programs, progress: progress, measured: true, again: true}
 		return b.exchange(ctx, to, changes)
 	}()
-	return true, errors.Join(state.Explain(err), free())
+	if err := errors.Join(state.Explain(err), free()); err != nil {
+		return true, err
+	}
+	return true, l.watchAgain(ctx, progress)
 }
 
 func (b *builder) exchange(ctx context.Context, to *plan.Plan, changes change.Changes) error {

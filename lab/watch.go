@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"os"
 
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
@@ -36,6 +37,15 @@ func (l *Lab) restartByPolicy(ctx context.Context, nodeName string, options Rest
 // beginWatching watches the nodes of a lab that this process measures, and returns when they are
 // healthy. If they do not get healthy it takes the lab down.
 func (l *Lab) beginWatching(ctx context.Context, progress func(string)) error {
+	err := l.watchNodes(ctx, progress)
+	if err != nil {
+		err = errors.Join(err, l.Down(context.WithoutCancel(ctx)))
+	}
+	return err
+}
+
+// watchNodes is beginWatching for a lab that stays in any case.
+func (l *Lab) watchNodes(ctx context.Context, progress func(string)) error {
 	if !l.Plan().Watched() {
 		return nil
 	}
@@ -45,9 +55,19 @@ func (l *Lab) beginWatching(ctx context.Context, progress func(string)) error {
 			return l.restartByPolicy(ctx, nodeName, RestartOptions{Why: why, Progress: progress, only: wanted})
 		},
 	})
-	err := watch.AwaitHealthy(ctx, l.Name(), watch.Patience(l.Plan()), progress)
-	if err != nil {
-		err = errors.Join(err, l.Down(context.WithoutCancel(ctx)))
+	return watch.AwaitHealthy(ctx, l.Name(), watch.Patience(l.Plan()), progress)
+}
+
+// watchAgain watches the nodes after others were put into them, of which no check has said anything.
+func (l *Lab) watchAgain(ctx context.Context, progress func(string)) error {
+	if err := state.AbsentIsFine(os.Remove(l.State().Health())); err != nil {
+		return err
 	}
-	return err
+	return l.watchNodes(ctx, progress)
+}
+
+// stopWatching returns when this process watches no node.
+func (l *Lab) stopWatching() {
+	l.watching.Stop()
+	l.watching = nil
 }

@@ -159,7 +159,7 @@ func labIdentity(p *plan.Plan) string {
 
 // exchange gives the lab the services and the images of a plan, where it is the plan's lab but for these.
 func (b *bench) exchange(ctx context.Context, p *plan.Plan) error {
-	scripts := b.scripts != nil // they run once in a lab, with what was there
+	scripts := b.scripts != nil // their setup runs once in a lab, with the services and the swept values of that time
 	if b.lab == nil || b.labID == labIdentity(p) || scripts || labIdentity(withoutPrograms(b.lab.Plan())) != labIdentity(withoutPrograms(p)) {
 		return nil
 	}

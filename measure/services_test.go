@@ -11,8 +11,10 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/service"
+	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
@@ -161,6 +163,55 @@ sweep: {nodes.dut.image: [%[1]q, %q]}
 			rec, err := b.trial(ctx, r, 1)
 			if err != nil || rec.Trial.RxPackets == 0 {
 				t.Errorf("%s: %d packets, %v, %q", shape, rec.Trial.RxPackets, err, rec.Trial.Reasons)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestASweepKeepsALabWithHealthChecks: the checks wait while services are exchanged, and begin again.
+func TestASweepKeepsALabWithHealthChecks(t *testing.T) {
+	labtest.Experiment(t)
+	ctx := context.Background()
+	experiment, _ := prepare(t, "checked", `
+topology:
+  nodes:
+    gen: {}
+    dut:
+      runtime: netns
+      app: {kind: forward, backend: raw}
+      restart: on-failure
+      healthcheck: {exec: [sh, -c, "pidof sleep"], interval: 100ms, retries: 3}
+  links:
+    - {name: in, endpoints: ["gen:tx", "dut:in"]}
+    - {name: out, endpoints: ["dut:out", "gen:rx"]}
+traffic: {from: "gen:tx", to: "gen:rx", backend: raw, rate_pps: 1000, duration: 500ms, warmup: 50ms, outliers: 10}
+sweep: {nodes.dut.services: [[{name: s, run: [sh, -c, "echo one; exec sleep 1001"]}], [{name: s, run: [sh, -c, "echo two; exec sleep 1001"]}]]}
+`)
+	err := onBench(ctx, t, experiment, func(b *bench, _ run) error {
+		first := b.lab
+		for i, want := range []string{"one", "two", "one"} {
+			r := experiment.runs[i%2]
+			if err := b.set(ctx, r); err != nil {
+				return err
+			}
+			if b.lab != first {
+				t.Errorf("%s: on another lab", want)
+			}
+			said, err := os.ReadFile(service.Log(b.lab.State(), "dut", "s"))
+			if err != nil || strings.TrimSpace(string(said)) != want {
+				t.Errorf("it says %q, %v; want %s", said, err, want)
+			}
+			healths, err := watch.Health(b.lab.Lab)
+			if err != nil || len(healths) != 1 || healths[0].Status != health.Healthy || healths[0].Restarts > 0 {
+				t.Errorf("%s: %+v, %v", want, healths, err)
+			}
+			rec, err := b.trial(ctx, r, 1)
+			if err != nil || rec.Trial.RxPackets == 0 || slices.ContainsFunc(rec.Trial.Reasons, func(r string) bool { return strings.Contains(r, "in this trial") }) {
+				t.Errorf("%s: %d packets, %v, %q", want, rec.Trial.RxPackets, err, rec.Trial.Reasons)
 			}
 		}
 		return nil

@@ -118,7 +118,7 @@ var mayImport = map[string][]string{
 
 	"engine/enginetest": {"engine/client", "kernel/hugepages", "kernel/proc"},
 
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "measure/way", "measure/ended", "measure/witness", "analysis/attribution", "analysis/duet", "analysis/undisturbed", "host/doctor", "script"}),
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "measure/way", "measure/ended", "measure/witness", "lab/health", "analysis/attribution", "analysis/duet", "analysis/undisturbed", "host/doctor", "script"}),
 	"measure/traffic":         slices.Concat(measurers, []string{"kernel/proc"}),
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},
