@@ -5,12 +5,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// disturbances returns what was disturbed deliberately while the trial sent packets. A lab taken down
-// after a death has none.
+// disturbances returns what was disturbed deliberately while the trial sent packets.
 func (b *bench) disturbances(o observation) ([]result.Disturbance, error) {
-	if b.lab == nil {
-		return nil, nil
-	}
 	var list []result.Disturbance
 	for _, planned := range b.lab.Plan().Disturbances {
 		d := result.Disturbance{Name: planned.Name, Kind: string(planned.Kind), Of: planned.Where()}

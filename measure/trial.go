@@ -56,11 +56,6 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	for _, fault := range o.happened.died {
 		b.died = append(b.died, fault.Problem)
 	}
-	if len(o.happened.faults()) > 0 {
-		if err := b.mend(ctx, o.happened); err != nil {
-			return result.Record{}, err
-		}
-	}
 	if o.disturbances, err = b.disturbances(o); err != nil {
 		return result.Record{}, err
 	}
@@ -80,7 +75,10 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if b.explain != nil && rec.Causes != nil {
 		b.explain(rec.Causes, rec.Details)
 	}
-	return rec, nil
+	if len(o.happened.faults()) > 0 { // last, as it ends engines, whose memory was read above
+		err = b.mend(ctx, o.happened)
+	}
+	return rec, err
 }
 
 // observe sends a trial's traffic, with all probes around it, and with looks at it if it is a duet.
