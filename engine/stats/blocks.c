@@ -51,27 +51,32 @@ void blocks_shift(struct blocks *b, uint64_t ticks)
 		b->end_ticks += ticks;
 }
 
+static void add(struct histogram *sum, const struct histogram *h)
+{
+	sum->count += h->count;
+	sum->sum += h->sum;
+	if (h->min < sum->min)
+		sum->min = h->min;
+	if (h->max > sum->max)
+		sum->max = h->max;
+	for (uint32_t j = 0; h->count && j < HISTOGRAM_COUNTS; j++)
+		sum->counts[j] += h->counts[j];
+}
+
 void blocks_cut(struct blocks *b, uint64_t ticks)
 {
-	uint32_t begun = blocks_begun(b, ticks);
-	b->count = begun ? begun : 1;
+	uint32_t begun = blocks_begun(b, ticks), count = begun ? begun : 1;
+	for (uint32_t i = count; i < b->count; i++) /* packets that came since */
+		add(&b->list[count - 1], &b->list[i]);
+	b->count = count;
 	blocks_turn(b, ticks);
 }
 
 void blocks_sum(const struct blocks *b, struct histogram *sum)
 {
 	histogram_clear(sum);
-	for (uint32_t i = 0; i < b->count; i++) {
-		const struct histogram *h = &b->list[i];
-		sum->count += h->count;
-		sum->sum += h->sum;
-		if (h->min < sum->min)
-			sum->min = h->min;
-		if (h->max > sum->max)
-			sum->max = h->max;
-		for (uint32_t j = 0; h->count && j < HISTOGRAM_COUNTS; j++)
-			sum->counts[j] += h->counts[j];
-	}
+	for (uint32_t i = 0; i < b->count; i++)
+		add(sum, &b->list[i]);
 }
 
 void blocks_free(struct blocks *b)

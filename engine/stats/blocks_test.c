@@ -108,6 +108,27 @@ static void test_blocks_wait_and_end_early(void **state)
 	blocks_free(&b);
 }
 
+/* A packet that came in a pause is in a block that has not begun once the blocks have waited for it. */
+static void test_a_cut_keeps_all_packets(void **state)
+{
+	(void)state;
+	struct blocks b;
+	static struct histogram sum;
+	assert_int_equal(blocks_init(&b, 10 * 1000 * 1000), 0);
+	blocks_begin(&b, 1000, 2000);
+	blocks_look(&b, 1150);
+	histogram_record(b.now, 7);
+	blocks_look(&b, 1650);
+	histogram_record(b.now, 9);
+	blocks_shift(&b, 400);
+	blocks_cut(&b, 1650);
+	assert_int_equal(b.count, 3);
+	blocks_sum(&b, &sum);
+	assert_int_equal(sum.count, 2);
+	assert_int_equal(sum.max, 9);
+	blocks_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -115,6 +136,7 @@ int main(void)
 		cmocka_unit_test(test_a_packet_is_in_the_block_of_its_moment),
 		cmocka_unit_test(test_the_whole_is_the_sum),
 		cmocka_unit_test(test_blocks_wait_and_end_early),
+		cmocka_unit_test(test_a_cut_keeps_all_packets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
