@@ -196,8 +196,8 @@ static void read_ways(struct inlet *inlet)
 	if (inlet->ways_seen)
 		signatures_merge(&inlet->ways.table, &counted);
 	else
-		snprintf(inlet->ways_unseen, sizeof inlet->ways_unseen, "%s: its map cannot be read",
-			 inlet->port->config.name);
+		snprintf(inlet->ways_unseen, sizeof inlet->ways_unseen,
+			 "%s: its map cannot be read", inlet->port->config.name);
 }
 
 static void set_times(struct trial *t)
@@ -276,6 +276,11 @@ static int open_arrivals(struct trial *t, char *error, size_t size)
 			break;
 		}
 	}
+	if (t->streams[0]
+		    .config.schedule
+		    .side) /* a duet pauses, with packets under way on a busy host */
+		config.twice = config.expected / 4 < ARRIVALS_TWICE_MAX ? config.expected / 4
+									: ARRIVALS_TWICE_MAX;
 	int err = arrivals_open(&t->receiver.arrivals, &config);
 	if (err)
 		snprintf(error, size, "cannot keep the arrivals in %.200s%s", c->arrivals,

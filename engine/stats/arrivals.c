@@ -53,7 +53,8 @@ int arrivals_open(struct arrivals **out, const struct arrivals_config *config)
 		ROWS_MAX =
 			(ARRIVALS_BYTES_MAX - sizeof(struct arrivals_header)) / ARRIVALS_ROW_BYTES
 	};
-	uint64_t more = carries(config->duration_ns) + ARRIVALS_BURST, packets = ROWS_MAX - more;
+	uint64_t more = carries(config->duration_ns) + ARRIVALS_BURST + config->twice,
+		 packets = ROWS_MAX - more;
 	uint64_t one_in = (config->expected + packets - 1) / packets;
 	if (more >= ROWS_MAX)
 		return -EINVAL;

@@ -78,9 +78,13 @@ struct arrivals {
 	struct clock_scale scale;
 };
 
+/* 8 MiB. */
+#define ARRIVALS_TWICE_MAX (UINT64_C(1) << 20)
+
 struct arrivals_config {
 	const char *file; /* as file_open; in memory */
 	uint64_t expected; /* packets, at most; 0: unknown */
+	uint64_t twice; /* of these, so many may be lost at a pause and arrive after it */
 	uint64_t duration_ns; /* of the whole trial */
 };
 
