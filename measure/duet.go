@@ -1,9 +1,6 @@
 package measure
 
 import (
-	"fmt"
-	"strings"
-
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -19,8 +16,8 @@ func duetOf(asked *spec.Duet, planned *plan.Duet) *result.Duet {
 		Beside:      beside(planned),
 		Comparisons: []result.DuetComparison{},
 	}
-	for i, label := range labels(asked.Sides) {
-		d.Sides = append(d.Sides, result.DuetSide{Name: asked.Sides[i].Name, Label: label, Settings: planned.Sides[i].Settings})
+	for i, side := range asked.Sides {
+		d.Sides = append(d.Sides, result.DuetSide{Name: side.Name, Label: side.Label, Settings: planned.Sides[i].Settings})
 	}
 	return d
 }
@@ -40,19 +37,4 @@ func beside(d *plan.Duet) []string {
 		list = append(list, "Besides, "+text)
 	}
 	return list
-}
-
-// labels are what a reader calls the sides: the value of the only setting, "veth" and "bridge", or else "side a" and "side
-// b".
-func labels(sides [2]spec.Side) [2]string {
-	var texts [2]string
-	for i, s := range sides {
-		if len(s.Settings) == 1 && len(s.Settings[0].Text) <= 24 && !strings.ContainsAny(s.Settings[0].Text, "{[") {
-			texts[i] = s.Settings[0].Text
-		}
-	}
-	if a, b := sides[0].Settings, sides[1].Settings; texts[0] != "" && texts[1] != "" && texts[0] != texts[1] && a[0].Path == b[0].Path {
-		return texts
-	}
-	return [2]string{fmt.Sprint("side ", sides[0].Name), fmt.Sprint("side ", sides[1].Name)}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -65,27 +64,6 @@ func duetIsMeasured(t *testing.T, settings, onA, onB string, sets ...string) {
 	for _, way := range trial.SeenPath.Ways {
 		if way.Words != "relayed by "+onA && way.Words != "relayed by "+onB {
 			t.Errorf("the path %q", way.Words)
-		}
-	}
-}
-
-func TestLabels(t *testing.T) {
-	of := func(path, text string) spec.Side {
-		return spec.Side{Settings: []spec.Variable{{Path: path, Text: text}}}
-	}
-	for _, c := range []struct {
-		sides [2]spec.Side
-		want  [2]string
-	}{
-		{[2]spec.Side{of("links.*.kind", "veth"), of("links.*.kind", "xdp")}, [2]string{"veth", "xdp"}},
-		{[2]spec.Side{of("links.*.kind", "veth"), of("links.in.kind", "xdp")}, [2]string{"side a", "side b"}},
-		{[2]spec.Side{of("links.*.kind", "veth"), of("links.*.kind", "veth")}, [2]string{"side a", "side b"}},
-		{[2]spec.Side{{}, of("nodes.dut.runtime", "lxc")}, [2]string{"side a", "side b"}},
-		{[2]spec.Side{of("nodes.dut.app", `{"kind":"route"}`), of("nodes.dut.app", `{"kind":"forward"}`)}, [2]string{"side a", "side b"}},
-	} {
-		c.sides[0].Name, c.sides[1].Name = "a", "b"
-		if got := labels(c.sides); got != c.want {
-			t.Errorf("%+v: %v, want %v", c.sides, got, c.want)
 		}
 	}
 }

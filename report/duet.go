@@ -50,7 +50,7 @@ func duetTable(t result.Trial) *terminal.Table {
 	table.Words("verdict")
 	for i, stream := range t.Streams {
 		side := t.Duet.Sides[i]
-		cells := []any{side.Name, terminal.Plain(side.Settings), terminal.Grouped(stream.OfferedPPS), lossText(stream)}
+		cells := []any{side.Name, clipped(terminal.Plain(side.Settings)), terminal.Grouped(stream.OfferedPPS), lossText(stream)}
 		for _, name := range tableLatencies {
 			cells = append(cells, nsText(stream.Latency.Figure(name)))
 		}
@@ -61,6 +61,15 @@ func duetTable(t result.Trial) *terminal.Table {
 		table.Row(append(cells, verdict)...)
 	}
 	return table
+}
+
+// clipped keeps a table narrow; the page and summary.json have the whole.
+func clipped(text string) string {
+	const most = 40
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
 }
 
 func lossText(s result.Stream) string {

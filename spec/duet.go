@@ -31,6 +31,8 @@ type Least struct {
 // Side is one of the two variants of a duet.
 type Side struct {
 	Name string `json:"name"`
+	// Label is what a reader calls the side: the value that differs, such as "veth", where one does; else "side a".
+	Label string `json:"label"`
 	// Settings are what the file sets for this side.
 	Settings []Variable `json:"settings,omitempty"`
 	// Work is that of the forwarders which serve both sides, by node.

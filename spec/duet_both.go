@@ -31,11 +31,12 @@ func sideBySide(duet *Duet, sides []Run) Run {
 		}
 	}
 	pair := *duet
+	called := labels(sides)
 	for s, side := range sidesOf(true) {
 		stream := *sides[s].Experiment.Traffic
 		stream.From, stream.To = d.endpoint(stream.From, side), d.endpoint(stream.To, side)
 		stream.Duration = pair.For
-		pair.Sides[s] = Side{Name: side, Settings: sides[s].Variables, Work: d.works(sides[s].Experiment), Traffic: stream}
+		pair.Sides[s] = Side{Name: side, Label: called[s], Settings: sides[s].Variables, Work: d.works(sides[s].Experiment), Traffic: stream}
 	}
 	both.Duet, both.Traffic = &pair, &pair.Sides[0].Traffic
 	both.Disturb = d.disturbances(both.Disturb)

@@ -229,3 +229,30 @@ traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 1000}
 		}
 	}
 }
+
+// TestLabels: the sides are called by the only value that differs, also where one has it from the file.
+func TestLabels(t *testing.T) {
+	for _, c := range []struct{ a, b, wantA, wantB string }{
+		{"{links.mid.kind: veth}", "{links.mid.kind: xdp}", "veth", "xdp"},
+		{"{}", "{nodes.two.app.kind: route}", "forward", "route"},
+		{"{}", "{nodes.beside.runtime: lxc}", "side a", "side b"},
+		{"{links.mid.kind: veth}", "{links.out.kind: xdp}", "side a", "side b"},
+		{"{links.mid.mtu: 1500}", "{links.mid.mtu: 9000}", "mtu=1500", "mtu=9000"},
+		{"{links.mid.kind: veth}", "{links.mid.kind: veth}", "side a", "side b"},
+		{"{}", "{nodes.two.app: {kind: route}}", "side a", "side b"},
+	} {
+		f := mustLoad(t, duetLab)
+		for side, text := range map[string]string{"a": c.a, "b": c.b} {
+			if err := f.Set("duet." + side + "=" + text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e, err := f.Experiment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := e.Duet.Sides[0].Label, e.Duet.Sides[1].Label; a != c.wantA || b != c.wantB {
+			t.Errorf("%s and %s: %s and %s", c.a, c.b, a, b)
+		}
+	}
+}
