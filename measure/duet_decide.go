@@ -62,22 +62,6 @@ func sideOf(b bool) duet.Side {
 	return duet.A
 }
 
-// shownByPacket are the kinds of interruptions that begin, as far as is seen, when a packet has to wait.
-var shownByPacket = map[string]bool{"wake": true, "softirq": true}
-
-// interruptedCPUs are what the witnesses of a trial have told, in the order of time.
-func interruptedCPUs(rec *result.Record) []undisturbed.CPU {
-	of := map[string][]undisturbed.Interruption{}
-	for _, i := range rec.Interruptions {
-		of[i.Thread] = append(of[i.Thread], undisturbed.Interruption{BeginNs: max(i.BeginNs, 0), EndNs: i.BeginNs + i.LengthNs, ByPacket: shownByPacket[i.Kind]})
-	}
-	var cpus []undisturbed.CPU
-	for _, w := range rec.Trial.Interruptions.Witnesses {
-		cpus = append(cpus, undisturbed.CPU{Name: w.Thread, Interruptions: of[w.Thread], ShortNs: w.UnlistedNs, Missing: w.Overflow})
-	}
-	return cpus
-}
-
 // unseenParts says what of the packets' way had no witness; empty if nothing.
 func unseenParts(rec *result.Record) string {
 	if list := rec.Trial.Interruptions.Unseen; len(list) > 0 {
@@ -116,9 +100,10 @@ func (l *looks) through(packets []sided, cpus []undisturbed.CPU, at []int64) {
 			}
 			// What is told of the whole trial is spread evenly.
 			share := float64(end-l.last.AtNs) / float64(at[len(at)-1])
-			now := undisturbed.CPU{Name: cpus[i].Name, Interruptions: cpus[i].Interruptions[:n], ShortNs: int64(share * float64(cpus[i].ShortNs))}
-			if end == at[len(at)-1] {
-				now.Missing = cpus[i].Missing
+			now := cpus[i]
+			now.Interruptions, now.ShortNs = now.Interruptions[:n], int64(share*float64(now.ShortNs))
+			if end != at[len(at)-1] {
+				now.Missing = 0
 			}
 			cpus[i].Interruptions = cpus[i].Interruptions[n:]
 			heard = append(heard, now)

@@ -134,7 +134,7 @@ func withoutPauses(cpus []undisturbed.CPU, pauses [][2]int64) []undisturbed.CPU 
 	for i := range cpus {
 		var kept []undisturbed.Interruption
 		for _, one := range cpus[i].Interruptions {
-			if one = (undisturbed.Interruption{BeginNs: traffic(one.BeginNs), EndNs: traffic(one.EndNs)}); one.EndNs > one.BeginNs {
+			if one.BeginNs, one.EndNs = traffic(one.BeginNs), traffic(one.EndNs); one.EndNs > one.BeginNs {
 				kept = append(kept, one)
 			}
 		}

@@ -68,3 +68,26 @@ func slowest(measured *result.Histogram) int64 {
 	}
 	return rounding
 }
+
+// shownByPacket are the kinds of interruptions that begin, as far as is seen, when a packet has to wait.
+var shownByPacket = map[string]bool{"wake": true, "softirq": true}
+
+// interruptedCPUs are what the witnesses of a trial have told, in the order of time.
+func interruptedCPUs(rec *result.Record) []undisturbed.CPU {
+	type kind struct{ thread, name string }
+	usual := map[kind]int64{}
+	for _, t := range rec.Details.Turns {
+		usual[kind{t.Thread, t.Kind}] = t.UsualNs
+	}
+	of := map[string][]undisturbed.Interruption{}
+	for _, i := range rec.Interruptions {
+		of[i.Thread] = append(of[i.Thread], undisturbed.Interruption{
+			BeginNs: max(i.BeginNs, 0), EndNs: i.BeginNs + i.LengthNs, WithinNs: usual[kind{i.Thread, i.Kind}], ByPacket: shownByPacket[i.Kind],
+		})
+	}
+	var cpus []undisturbed.CPU
+	for _, w := range rec.Trial.Interruptions.Witnesses {
+		cpus = append(cpus, undisturbed.CPU{Name: w.Thread, Interruptions: of[w.Thread], ThresholdNs: w.ThresholdNs, ShortNs: w.UnlistedNs, Missing: w.Overflow})
+	}
+	return cpus
+}

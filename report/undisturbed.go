@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// writeUndisturbed writes a line for each combination of variables: its p99 without the host's interruptions, or why
-// that is not known.
+// writeUndisturbed writes a line for each combination of variables: its p99 without the host's interruptions, or a lower
+// percentile and why that is not known.
 func writeUndisturbed(out *strings.Builder, s terminal.Style, groups []Group, trials []result.Trial) {
 	lines := undisturbedLines(groups)
 	var unknown classes
@@ -30,7 +30,7 @@ func writeUndisturbed(out *strings.Builder, s terminal.Style, groups []Group, tr
 	unknown.write(out, s, "trial", "reason", "summary.json has all")
 }
 
-// undisturbedLines are the undisturbed p99 of each group, as far as they are known; of many groups, the first.
+// undisturbedLines are those of all groups, as far as they are known; of many groups, the first.
 func undisturbedLines(groups []Group) []string {
 	var lines []string
 	for _, g := range groups {
@@ -49,9 +49,16 @@ func undisturbedLines(groups []Group) []string {
 	return lines
 }
 
-// undisturbedText tells the undisturbed p99 of a group; empty if it is not known of all of its trials.
+// undisturbedText tells the undisturbed p99 of a group, or the highest percentile below that is known of all of its
+// trials; empty if there is none.
 func undisturbedText(g Group) string {
-	spread := boundedSpread(g.Values(UndisturbedFigure("p99")))
+	var name string
+	var spread *Spread
+	for _, name = range []string{"p99", "p90", "p50"} {
+		if spread = boundedSpread(g.Values(UndisturbedFigure(name))); spread != nil {
+			break
+		}
+	}
 	if spread == nil {
 		return ""
 	}
@@ -60,7 +67,7 @@ func undisturbedText(g Group) string {
 	for _, t := range counted {
 		shares, hold = append(shares, t.Undisturbed.Share), append(hold, t.Undisturbed.HoldTo)
 	}
-	text := fmt.Sprintf("undisturbed p99 %s µs%s from %s of the packets", microseconds(spread.Median), undisturbedInterval(counted, spread), share(result.Median(shares)))
+	text := fmt.Sprintf("undisturbed %s %s µs%s from %s of the packets", name, microseconds(spread.Median), undisturbedInterval(counted, name, spread), share(result.Median(shares)))
 	switch to := slices.Min(hold); {
 	case to == 0:
 		text += "; as measured not even p50 holds"
@@ -76,11 +83,11 @@ func undisturbedText(g Group) string {
 }
 
 // undisturbedInterval is that of the median of several repeats, or of the only trial.
-func undisturbedInterval(counted []result.Trial, spread *Spread) string {
+func undisturbedInterval(counted []result.Trial, name string, spread *Spread) string {
 	if i := spread.Interval; i != nil {
 		return fmt.Sprintf(" (%s to %s)", microseconds(i.Low), microseconds(i.High))
 	}
-	p := counted[0].Undisturbed.Percentile("p99")
+	p := counted[0].Undisturbed.Percentile(name)
 	switch {
 	case len(counted) > 1 || p.LowNs == nil:
 		return ""

@@ -115,6 +115,7 @@ func TestOpenPercentiles(t *testing.T) {
 	}{
 		{"coarse", trialOf(1000*ms, packets, short, short), 0.99, "too short to be listed may take 0.12 % of the time: p99 needs less than 0.1 %"},
 		{"not for this one", trialOf(1000*ms, packets, short, short), 0.9, ""},
+		{"fewer", trialOf(1000*ms, packets, CPU{Interruptions: stalls}), 0.99999, "packets are left, and p99.999 needs 100000"},
 		{"few", trialOf(1000*ms, packets, CPU{Interruptions: stalls}), 0.9999, "packets are left, and p99.99 needs 10000"},
 		{"hidden", trialOf(3000*ms, slow, CPU{Interruptions: dense}), 0.999, "hardly escapes"},
 	} {
@@ -217,5 +218,38 @@ func BenchmarkDistribution(b *testing.B) {
 	packets := steady(10_000*ms, us, 5*us, nil)
 	for b.Loop() {
 		Of(trialOf(10_000*ms, packets, CPU{Interruptions: stalls}))
+	}
+}
+
+// A thread that lists its long turns knows when one began, not where in it an interruption did; and in turns with packets
+// it cannot tell short ones from its own work. Neither makes interruptions depend on the traffic.
+func TestTurnsOfAThreadAreNoTraffic(t *testing.T) {
+	const turn, threshold = 4 * us, 20 * us
+	r := rand.New(rand.NewPCG(9, 9))
+	var packets []Packet
+	for due := int64(0); due < 2000*ms; due += int64(20 * us * r.ExpFloat64()) {
+		packets = append(packets, Packet{due, due + turn})
+	}
+	var seen CPU
+	next := 0
+	for at := int64(0); at < 2000*ms; at += int64(ms * r.ExpFloat64()) {
+		i := Interruption{BeginNs: at, EndNs: at + int64(15*us*r.ExpFloat64())}
+		for next < len(packets) && packets[next].ReceivedNs <= at {
+			next++
+		}
+		switch within := next < len(packets) && packets[next].DueNs <= at; {
+		case within && i.EndNs-i.BeginNs < threshold: // not seen
+		case within:
+			seen.Interruptions = append(seen.Interruptions, Interruption{BeginNs: packets[next].DueNs, EndNs: i.EndNs, WithinNs: turn})
+		default:
+			seen.Interruptions = append(seen.Interruptions, i)
+		}
+	}
+	if d := Of(trialOf(2000*ms, packets, seen)); d.Refused == "" {
+		t.Error("without the threshold the test finds nothing")
+	}
+	seen.ThresholdNs = threshold
+	if d := Of(trialOf(2000*ms, packets, seen)); d.Refused != "" {
+		t.Error(d.Refused)
 	}
 }

@@ -9,8 +9,9 @@ type independence struct {
 	stretches *stretches
 	random    *rand.Rand
 	moment    int64 // the next random one
-	begun     int   // stretches
+	begun     int   // stretches with an interruption that is always listed
 	byPacket  triggers
+	pending   []begin // looks at those, in their order
 	// A moment and the begin of a stretch count if none was open for as long as looks back, or what that stretch did to
 	// the traffic would count.
 	clean  [2]int
@@ -37,12 +38,16 @@ const partNs = 100_000
 
 func newIndependence(s *stretches) *independence {
 	t := &independence{stretches: s, random: rand.New(rand.NewPCG(1, 1)), states: [3]twoSamples{{}, {}, {}}, byPacket: triggers{states: [2]twoSamples{{}, {}}}}
-	s.onBegin = func(first Interruption, free int64) {
-		if t.begun++; first.ByPacket {
+	s.onBegin = func(first listed, free int64) {
+		switch {
+		case !first.always: // those that are listed are more often of turns without packets
+			return
+		case first.ByPacket:
 			t.byPacket.begins(free)
-		} else {
-			t.look(atInterruption, first.BeginNs, free)
+		default:
+			t.pending = append(t.pending, begin{first.beganNs + t.random.Int64N(first.WithinNs+1), free})
 		}
+		t.begun++
 	}
 	t.moment = t.random.Int64N(partNs)
 	return t
@@ -52,6 +57,7 @@ func newIndependence(s *stretches) *independence {
 func (t *independence) before(p Packet) {
 	for t.moment <= p.DueNs {
 		t.stretches.reach(t.moment)
+		t.lookBefore(t.moment)
 		t.pass(t.moment)
 		if !t.stretches.open {
 			t.look(atRandom, t.moment, t.stretches.freeNs)
@@ -59,6 +65,7 @@ func (t *independence) before(p Packet) {
 		t.moment += partNs - t.moment%partNs + t.random.Int64N(partNs)
 	}
 	t.stretches.reach(p.DueNs)
+	t.lookBefore(p.DueNs)
 	if !t.stretches.open && p.DueNs >= t.stretches.latestNs {
 		t.pass(p.DueNs)
 		t.byPacket.starts(p.DueNs, t.stretches.freeNs, len(t.recent)-t.soon, len(t.recent))
@@ -66,6 +73,17 @@ func (t *independence) before(p Packet) {
 	t.recent = append(t.recent, p.DueNs)
 	if p.ReceivedNs > p.DueNs {
 		t.inFlight.push(p.ReceivedNs)
+	}
+}
+
+// begin is a time at which an interruption may have begun, and since when no stretch was open before it.
+type begin struct{ atNs, freeNs int64 }
+
+// lookBefore looks at the interruptions that began before a time.
+func (t *independence) lookBefore(ns int64) {
+	for len(t.pending) > 0 && t.pending[0].atNs < ns {
+		t.look(atInterruption, t.pending[0].atNs, t.pending[0].freeNs)
+		t.pending = t.pending[1:]
 	}
 }
 

@@ -49,5 +49,5 @@ func tooFew(p float64, kept uint64) string {
 }
 
 func percent(p float64) string {
-	return "p" + strconv.FormatFloat(100*p, 'f', -1, 64)
+	return "p" + strconv.FormatFloat(100*p, 'g', 10, 64)
 }

@@ -242,7 +242,7 @@ func waited(come []float64, spans []span) CPU {
 			come = come[1:]
 		}
 		if len(come) > 0 && s.end-come[0] > 1 {
-			cpu.Interruptions = append(cpu.Interruptions, Interruption{int64(1000 * come[0]), int64(1000 * s.end), true})
+			cpu.Interruptions = append(cpu.Interruptions, Interruption{BeginNs: int64(1000 * come[0]), EndNs: int64(1000 * s.end), ByPacket: true})
 		}
 	}
 	return cpu

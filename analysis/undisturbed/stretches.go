@@ -11,15 +11,23 @@ import (
 // A packet is touched if such a stretch meets the time from when it was due to when it was received; a lost one, if it
 // was due in a stretch.
 type stretches struct {
-	coming []Interruption
+	coming []listed
 	// onBegin is called where a stretch begins; free is since when no other was open.
-	onBegin func(first Interruption, free int64)
+	onBegin func(first listed, free int64)
 
 	open     bool  // a stretch is
 	endNs    int64 // of its latest interruption
 	freeNs   int64 // since when none is open
 	latestNs int64 // at which an earlier packet was received
 	gaps     []int64
+}
+
+// listed is an interruption with a margin.
+type listed struct {
+	Interruption
+	beganNs int64 // as listed
+	// always tells that one of that length is always listed.
+	always bool
 }
 
 // marginNs is added to both ends of an interruption. A thread notes one from reading its clock before to reading it
@@ -30,12 +38,13 @@ const marginNs = 300
 // add takes more interruptions, which end after all packets so far were due.
 func (s *stretches) add(cpu CPU) {
 	for _, i := range cpu.Interruptions {
-		if i.EndNs += marginNs; !i.ByPacket {
-			i.BeginNs = max(i.BeginNs-marginNs, 0)
+		one := listed{i, i.BeginNs, i.EndNs-i.BeginNs >= cpu.ThresholdNs}
+		if one.EndNs += marginNs; !i.ByPacket {
+			one.BeginNs = max(i.BeginNs-marginNs, 0)
 		}
-		s.coming = append(s.coming, i)
+		s.coming = append(s.coming, one)
 	}
-	slices.SortFunc(s.coming, func(x, y Interruption) int { return cmp.Compare(x.BeginNs, y.BeginNs) })
+	slices.SortFunc(s.coming, func(x, y listed) int { return cmp.Compare(x.BeginNs, y.BeginNs) })
 }
 
 // touch reports whether an interruption touched the next packet in the order in which they were due.

@@ -11,6 +11,9 @@ const Lost = -1
 // Interruption is a time in which a CPU did not work on packets.
 type Interruption struct {
 	BeginNs, EndNs int64
+	// WithinNs is how long after BeginNs it may have begun at most: a thread that lists its long turns knows when one began,
+	// and what one takes usually.
+	WithinNs int64
 	// ByPacket tells that it is seen from when a packet had to wait: what a thread that sleeps, or a softirq, is held up by
 	// may have begun before.
 	ByPacket bool
@@ -20,8 +23,10 @@ type Interruption struct {
 type CPU struct {
 	// Name is what a refusal calls it: "CPU 3", "the receiver".
 	Name string
-	// Interruptions are all that are longer than the thread can tell from its own turns.
+	// Interruptions are all of ThresholdNs or more, and some shorter ones: in a turn without packets a thread can tell them
+	// from its own work, and in others not.
 	Interruptions []Interruption
+	ThresholdNs   int64
 	// ShortNs is the time of the turns that may be interruptions, but are too short to be listed.
 	ShortNs int64
 	// Missing is how many interruptions were not listed, as the list was full.
