@@ -240,7 +240,9 @@ func (a *Arrivals) Take() []Sent {
 }
 
 // PausedNs is how long all pauses were that have ended. A trial's times without its pauses are less by it.
-func (a *Arrivals) PausedNs() int64 { return spanNs(a.word(arrivalsPausedTicks), 0, a.word(arrivalsNsPerTick)) }
+func (a *Arrivals) PausedNs() int64 {
+	return spanNs(a.word(arrivalsPausedTicks), 0, a.word(arrivalsNsPerTick))
+}
 
 // Late is how many packets arrived after Take had returned them as lost.
 func (a *Arrivals) Late() uint64 { return a.late }
