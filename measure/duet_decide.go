@@ -31,7 +31,7 @@ func decideDuet(rec *result.Record, o observation, seen *lookout) {
 	lengthNs := int64(o.stream.Duration)
 	switch {
 	case rx.Interrupted:
-		lengthNs = max(rx.EndNs-rx.MeasuredStartNs-o.outcome.Arrivals.PausedNs(), 0)
+		lengthNs = max(rx.EndNs-rx.MeasuredStartNs-pausedNs(rx), 0)
 	case rx.StoppedNs > 0:
 		lengthNs = rx.StoppedNs
 	}

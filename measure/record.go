@@ -88,7 +88,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	}
 	planned := measured
 	if tx.Interrupted {
-		measured = min(measured, time.Duration(max(tx.EndNs-tx.MeasuredStartNs, 0)))
+		measured = min(measured, time.Duration(max(tx.EndNs-tx.MeasuredStartNs-pausedNs(tx), 0)))
 	}
 	streams, err := importStreams(o.outcome, measured)
 	if err != nil {
@@ -125,6 +125,14 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil
+}
+
+// pausedNs is how long the traffic of a trial paused.
+func pausedNs(tx client.TrialResult) (ns int64) {
+	for _, p := range tx.Pauses {
+		ns += p[1]
+	}
+	return ns
 }
 
 // missing are the ids that the only stream's receiver missed; nil where that is not known.
