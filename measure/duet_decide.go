@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/analysis/duet"
 	"nines.dev/nines/analysis/undisturbed"
+	"nines.dev/nines/engine/client"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 )
@@ -35,9 +36,15 @@ func decideDuet(rec *result.Record, o observation, seen *lookout) {
 	case rx.StoppedNs > 0:
 		lengthNs = rx.StoppedNs
 	}
+	// Afresh, as a look takes a packet for lost that arrives only after its pause.
+	if err := o.outcome.Arrivals.Begin(); err != nil {
+		d.Open = err.Error()
+		return
+	}
+	packets := sidedOf(o.outcome.Arrivals.Take(), rx.Pauses)
 	at := slices.DeleteFunc(slices.Clone(seen.at), func(at int64) bool { return at >= lengthNs })
 	again := &looks{trial: duet.NewTrial(optionsOf(seen.asked))}
-	again.through(seen.packets, withoutPauses(interruptedCPUs(rec), rx.Pauses), append(at, lengthNs))
+	again.through(packets, withoutPauses(interruptedCPUs(rec), rx.Pauses), append(at, lengthNs))
 	d.Looks, d.TrafficNs = again.count, again.last.AtNs
 	d.Comparisons = compared(again.last, seen.asked.Ask, unseenParts(rec))
 }
@@ -49,10 +56,24 @@ func undecidable(rec *result.Record, o observation) string {
 		return "the trial is invalid: " + strings.Join(rec.Trial.Reasons, "; ")
 	case o.outcome.Arrivals == nil || rx.Arrivals == nil:
 		return "the engine kept no list of the packets"
-	case rx.Arrivals.Missed > 0:
-		return fmt.Sprintf("%d packets had no room in the engine's list", rx.Arrivals.Missed)
+	default:
+		counts := *rx.Arrivals
+		counts.OneIn = 1 // of both sides alike
+		return untold(counts)
 	}
-	return ""
+}
+
+// sidedOf are packets of both sides, whose times are without pauses: a latency is as it was.
+func sidedOf(sent []client.Sent, pauses [][2]int64) []sided {
+	list := make([]sided, len(sent))
+	for i, one := range sent {
+		p := undisturbed.Packet{DueNs: trafficTime(one.DueNs, pauses), ReceivedNs: undisturbed.Lost}
+		if one.ReceivedNs != client.NotReceived {
+			p.ReceivedNs = p.DueNs + one.ReceivedNs - one.DueNs
+		}
+		list[i] = sided{sideOf(one.SideB), p}
+	}
+	return list
 }
 
 func sideOf(b bool) duet.Side {

@@ -83,10 +83,10 @@ func TestUndecidable(t *testing.T) {
 	}
 	astray, missed, none := whole, whole, whole
 	astray.astray = []string{"x"}
-	missed.outcome.Rx.Arrivals = &client.ArrivalCounts{Missed: 3}
+	missed.outcome.Rx.Arrivals = &client.ArrivalCounts{Missed: 3, OneIn: 2}
 	none.outcome.Arrivals = nil
 	for want, o := range map[string]observation{
-		"the trial is invalid: node dut has ended": astray, "3 packets had no room in the engine's list": missed, "the engine kept no list of the packets": none,
+		"the trial is invalid: node dut has ended": astray, "it is not known of 3 packets when they were due and received": missed, "the engine kept no list of the packets": none,
 	} {
 		if why := undecidable(rec, o); why != want {
 			t.Errorf("%q, want %q", why, want)
@@ -108,6 +108,15 @@ func TestWithoutPauses(t *testing.T) {
 func TestThePausesOfALookout(t *testing.T) {
 	l := lookout{at: []int64{1000, 2000, 4000}, paused: []int64{0, 30, 50}}
 	if got, want := l.pauses(), [][2]int64{{1000, 30}, {2030, 20}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestSidedPacketsAreWithoutPauses: a packet that was under way in a pause keeps its latency.
+func TestSidedPacketsAreWithoutPauses(t *testing.T) {
+	got := sidedOf([]client.Sent{{DueNs: 90, ReceivedNs: 130}, {DueNs: 250, ReceivedNs: client.NotReceived, SideB: true}}, [][2]int64{{100, 100}})
+	want := []sided{{duet.A, undisturbed.Packet{DueNs: 90, ReceivedNs: 130}}, {duet.B, undisturbed.Packet{DueNs: 150, ReceivedNs: undisturbed.Lost}}}
+	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

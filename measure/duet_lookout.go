@@ -46,15 +46,7 @@ func (b *bench) lookAt(ctx context.Context, r run, begun []probe) *lookout {
 }
 
 // take keeps the packets since the look before.
-func (l *lookout) take(sent []client.Sent) {
-	for _, one := range sent {
-		p := sided{sideOf(one.SideB), undisturbed.Packet{DueNs: one.DueNs, ReceivedNs: one.ReceivedNs}}
-		if one.ReceivedNs == client.NotReceived {
-			p.packet.ReceivedNs = undisturbed.Lost
-		}
-		l.packets = append(l.packets, p)
-	}
-}
+func (l *lookout) take(sent []client.Sent) { l.packets = append(l.packets, sidedOf(sent, nil)...) }
 
 // look reports whether all that can be decided is. It looks at all packets afresh, as one that came late changes what was
 // seen before.
@@ -124,21 +116,23 @@ func since(threads []client.Interrupted, begin int64) client.Interruptions {
 
 // withoutPauses has the times of interruptions without the pauses of the traffic. Those in a pause met no packet.
 func withoutPauses(cpus []undisturbed.CPU, pauses [][2]int64) []undisturbed.CPU {
-	traffic := func(ns int64) int64 {
-		at := ns
-		for _, p := range pauses {
-			at -= min(max(ns-p[0], 0), p[1])
-		}
-		return at
-	}
 	for i := range cpus {
 		var kept []undisturbed.Interruption
 		for _, one := range cpus[i].Interruptions {
-			if one.BeginNs, one.EndNs = traffic(one.BeginNs), traffic(one.EndNs); one.EndNs > one.BeginNs {
+			if one.BeginNs, one.EndNs = trafficTime(one.BeginNs, pauses), trafficTime(one.EndNs, pauses); one.EndNs > one.BeginNs {
 				kept = append(kept, one)
 			}
 		}
 		cpus[i].Interruptions = kept
 	}
 	return cpus
+}
+
+// trafficTime is a time of the trial without its pauses.
+func trafficTime(ns int64, pauses [][2]int64) int64 {
+	at := ns
+	for _, p := range pauses {
+		at -= min(max(ns-p[0], 0), p[1])
+	}
+	return at
 }
