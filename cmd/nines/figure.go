@@ -24,6 +24,7 @@ type figureCall struct {
 	kind, format, out, repeats, percentile, width, height, source string
 	trials, where, groupBy, published                             []string
 	maxLatency                                                    time.Duration
+	undisturbed                                                   bool
 }
 
 func newFigureCommand() *cobra.Command {
@@ -77,6 +78,7 @@ caption.`,
 	f.StringVar(&call.repeats, "repeats", "auto", "how to show repeats: band, lines, none, or each (a curve per repeat); auto uses bands if there are few curves")
 	f.StringVar(&call.percentile, "percentile", "p99", "for the kind latency: min, mean, p50, …, p99.9999, max")
 	f.DurationVar(&call.maxLatency, "max-latency", 0, "end of the latency axis, such as 1000us (default: the maximum)")
+	f.BoolVar(&call.undisturbed, "undisturbed", false, "for the kind hdr: also draw the latencies without the host's interruptions")
 	f.StringArrayVar(&call.published, "published", nil, "also draw the published points of this file, FILE or FILE=LABEL (repeatable)")
 	f.StringVar(&call.source, "source", "", "the source of the --published points (default: the files' names)")
 	f.StringVar(&call.width, "width", "column", "width of the figure: column (85 mm), page (178 mm), or a length such as 120mm")
@@ -127,7 +129,7 @@ func (call *figureCall) run(c *cobra.Command, args []string) error {
 // options checks the flags before any file is read.
 func (call *figureCall) options() (figure.Options, figure.Size, error) {
 	o := figure.Options{Kind: figure.Kind(call.kind), GroupBy: call.groupBy, Repeats: figure.Repeats(call.repeats),
-		MaxLatencyNs: call.maxLatency.Nanoseconds(), Percentile: strings.ReplaceAll(call.percentile, ".", "_")}
+		MaxLatencyNs: call.maxLatency.Nanoseconds(), Undisturbed: call.undisturbed, Percentile: strings.ReplaceAll(call.percentile, ".", "_")}
 	var size figure.Size
 	wrong := func(format string, args ...any) (figure.Options, figure.Size, error) {
 		return figure.Options{}, figure.Size{}, exit.Wrongf(format, args...)
@@ -137,6 +139,9 @@ func (call *figureCall) options() (figure.Options, figure.Size, error) {
 	}
 	if !slices.Contains([]figure.Repeats{figure.RepeatsAuto, figure.RepeatsBand, figure.RepeatsLines, figure.RepeatsNone, figure.RepeatsEach}, o.Repeats) {
 		return wrong("unknown --repeats %q; allowed: auto, band, lines, none, each", call.repeats)
+	}
+	if o.Undisturbed && o.Kind != figure.HDR {
+		return wrong("--undisturbed is for --kind hdr")
 	}
 	if o.MaxLatencyNs < 0 {
 		return wrong("--max-latency %s: it must be above 0", call.maxLatency)

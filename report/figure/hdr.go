@@ -1,7 +1,9 @@
 package figure
 
 import (
+	"cmp"
 	"math"
+	"strings"
 
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
@@ -18,6 +20,10 @@ type measured struct {
 	label string
 	all   *result.Histogram // of all drawn trials together
 	each  []*report.Curve   // of each trial
+	// undisturbed is the latency of the drawn trials without the host's interruptions, from a share of their packets; nil
+	// if one of them does not tell it.
+	undisturbed *result.Histogram
+	share       float64
 }
 
 // histograms reads the latencies of all groups.
@@ -25,7 +31,8 @@ func (s *selection) histograms() ([]measured, error) {
 	var list []measured
 	var groups []report.Group
 	for _, g := range s.groups() {
-		m := measured{all: result.NewHistogram()}
+		m := measured{all: result.NewHistogram(), undisturbed: result.NewHistogram()}
+		var shares []float64
 		for _, t := range g.Drawn() {
 			h, err := s.folder(t.ID).Histograms()
 			if s.missing(err) {
@@ -38,7 +45,15 @@ func (s *selection) histograms() ([]measured, error) {
 				m.all.Merge(h.Latency)
 				m.each = append(m.each, c)
 			}
+			if t.Undisturbed == nil || h.Undisturbed == nil {
+				m.undisturbed = nil
+			}
+			if m.undisturbed != nil {
+				m.undisturbed.Merge(h.Undisturbed)
+				shares = append(shares, t.Undisturbed.Share)
+			}
 		}
+		m.share = result.Median(shares)
 		if len(m.each) > 0 {
 			list, groups = append(list, m), append(groups, g)
 		}
@@ -69,6 +84,9 @@ func (s *selection) hdr() (*Figure, error) {
 		}
 		f.Series = append(f.Series, one)
 	}
+	if s.Undisturbed {
+		f.Series = append(f.Series, s.undisturbed(list)...)
+	}
 	f.overlay(s.publishedCurves(list))
 	low, high, ok := f.extent()
 	if !ok {
@@ -77,6 +95,22 @@ func (s *selection) hdr() (*Figure, error) {
 	f.X = percentileAxis(high.X)
 	f.Y = logAxis("latency (µs)", low.Y, s.highest(high.Y))
 	return f, nil
+}
+
+// undisturbed are the curves without the host's interruptions of all combinations that tell them.
+func (s *selection) undisturbed(list []measured) []Series {
+	var all []Series
+	for i, m := range list {
+		curve := report.ThinCurve(m.undisturbed)
+		if curve == nil {
+			s.note("%s: what the latencies would be without the host's interruptions is not known", cmp.Or(m.label, "undisturbed"))
+			continue
+		}
+		label := strings.TrimPrefix(m.label+", undisturbed", ", ")
+		s.note("%s: without the host's interruptions, from %.0f %% of the packets", label, math.Floor(100*m.share))
+		all = append(all, Series{Label: label, Look: len(list) + i, Shape: Steps, Points: curvePoints(curve)})
+	}
+	return all
 }
 
 // highest is the end of a latency axis in microseconds.

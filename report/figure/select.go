@@ -61,6 +61,8 @@ type Options struct {
 	Repeats Repeats
 	// MaxLatencyNs is the end of the latency axis; 0: at the largest value.
 	MaxLatencyNs int64
+	// Undisturbed also draws, for the kind HDR, the latencies without the host's interruptions.
+	Undisturbed bool
 	// Percentile is the figure for the kind Latency, by its name in summary.json.
 	Percentile string
 	// Published are curves from published files.
