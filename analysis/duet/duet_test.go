@@ -96,17 +96,24 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// A decision stays, and the intervals of all looks agree.
+// A decision stays where a later look decides nothing, and falls where one decides otherwise. An interval is that of one
+// look.
 func TestDecisionsStay(t *testing.T) {
-	a := Answer{Decision: ALower, Difference: &Interval{50, 100, 150}, Least: 20}
-	trial := NewTrial(Options{})
-	trial.remember(a)
-	b := trial.remember(Answer{Decision: Undecided, Difference: &Interval{-10, 60, 130}, Ratio: &Interval{0.9, 1.1, 1.2}, Least: 20, Because: "wide", NeedsNs: 7})
-	if b.Decision != ALower || *b.Difference != (Interval{50, 60, 130}) || b.Because != "" || b.NeedsNs != 0 {
-		t.Errorf("%+v, difference %+v", b, b.Difference)
-	}
-	if got := *common(&Interval{1, 2, 3}, &Interval{5, 6, 7}); got != (Interval{5, 6, 7}) {
-		t.Errorf("nothing in common: %v", got)
+	lower := Answer{Decision: ALower, Difference: &Interval{50, 100, 150}, Least: 20}
+	open := Answer{Decision: Undecided, Difference: &Interval{-10, 60, 130}, Least: 20, Because: "wide", NeedsNs: 7}
+	closer := Answer{Decision: ALower, Difference: &Interval{90, 100, 110}, Least: 20}
+	same := Answer{Decision: Same, Difference: &Interval{-5, 0, 5}, Least: 20}
+	for name, c := range map[string]struct{ first, second, want Answer }{
+		"nothing yet":     {open, lower, lower},
+		"nothing more":    {lower, open, lower},
+		"more closely":    {lower, closer, closer},
+		"another outcome": {lower, same, Answer{Decision: Undecided, Difference: same.Difference, Least: 20, Because: "the difference has changed in the course of the trial"}},
+	} {
+		trial := NewTrial(Options{})
+		trial.remember(c.first)
+		if got := trial.remember(c.second); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
 	}
 }
 

@@ -25,8 +25,7 @@ type Look struct {
 // What was asked is decided at a level that keeps the chance of any wrong decision, at all looks together, below 5 %:
 // each look spends an equal share of it on each question (Lan and DeMets 1983, "Discrete sequential boundaries for
 // clinical trials"; spending is linear, and each look stands alone, which needs no assumption on how looks depend on one
-// another). The intervals hold at all looks together, so that of a question is what they have in common. What was not
-// asked is answered by the last look alone.
+// another). So the intervals of all looks hold together. What was not asked is answered by the last look alone.
 func (t *Trial) Look(nowNs int64) Look {
 	t.endBlocks(nowNs)
 	t.looks++
@@ -53,30 +52,20 @@ func (t *Trial) Look(nowNs int64) Look {
 	return look
 }
 
-// remember joins an answer with those of earlier looks.
+// remember keeps what an earlier look has decided, with the interval by which it did, where this one decides nothing. Where
+// two looks decide differently, the difference has changed in the course of the trial, and nothing is decided. The
+// intervals of two looks are not joined: what they have in common may be tiny where the difference changes.
 func (t *Trial) remember(a Answer) Answer {
 	before, ok := t.answers[a.Question]
-	if ok && before.Difference != nil && a.Difference != nil {
-		a.Difference = common(before.Difference, a.Difference)
-		if before.Ratio != nil && a.Ratio != nil {
-			a.Ratio = common(before.Ratio, a.Ratio)
-		}
-		a.decide()
-	}
-	if before.Decision == ALower || before.Decision == BLower || before.Decision == Same {
-		a.Decision, a.Because, a.NeedsNs = before.Decision, "", 0
+	switch {
+	case !ok || before.Decision == Undecided:
+	case a.Decision == Undecided:
+		a = before
+	case a.Decision != before.Decision:
+		a.Decision, a.Because = Undecided, "the difference has changed in the course of the trial"
 	}
 	t.answers[a.Question] = a
 	return a
-}
-
-// common is what two intervals have in common; the second, if nothing.
-func common(x, y *Interval) *Interval {
-	low, high := max(x.Low, y.Low), min(x.High, y.High)
-	if low > high {
-		return y
-	}
-	return &Interval{low, min(max(y.Value, low), high), high}
 }
 
 // fewestEvents is how many events must be beyond a percentile. With fewer, which of the two sides they hit is chance, and

@@ -254,7 +254,8 @@ func (w *Watch) Close() {
 	w.collection.Close()
 }
 
-// Room is how many interruptions to expect at most of all witnesses in a time.
+// Room is how many interruptions to expect at most of all witnesses in a time: where threads sleep between packets, each
+// wake-up may be one.
 func Room(lasts time.Duration) int {
-	return min(max((int(lasts/time.Second)+1)<<14, 1<<16), 1<<20)
+	return min(max((int(lasts/time.Second)+1)<<16, 1<<17), 1<<21)
 }
