@@ -49,25 +49,33 @@ func undisturbedLines(groups []Group) []string {
 	return lines
 }
 
-// undisturbedText tells the undisturbed p99 of a group, or the highest percentile below that is known of all of its
-// trials; empty if there is none.
+// undisturbedText tells the undisturbed p99 of a group, or the highest percentile below that some of its trials know, as
+// the median of these; empty if none does.
 func undisturbedText(g Group) string {
 	var name string
-	var spread *Spread
+	var known []result.Trial
 	for _, name = range []string{"p99", "p90", "p50"} {
-		if spread = boundedSpread(g.Values(UndisturbedFigure(name))); spread != nil {
+		for _, t := range g.Counted() {
+			if t.Undisturbed.Percentile(name) != nil {
+				known = append(known, t)
+			}
+		}
+		if len(known) > 0 {
 			break
 		}
 	}
+	spread := boundedSpread(valuesOf(known, UndisturbedFigure(name)))
 	if spread == nil {
 		return ""
 	}
-	counted := g.Counted()
 	var shares, hold []float64
-	for _, t := range counted {
+	for _, t := range known {
 		shares, hold = append(shares, t.Undisturbed.Share), append(hold, t.Undisturbed.HoldTo)
 	}
-	text := fmt.Sprintf("undisturbed %s %s µs%s from %s of the packets", name, microseconds(spread.Median), undisturbedInterval(counted, name, spread), share(result.Median(shares)))
+	text := fmt.Sprintf("undisturbed %s %s µs%s from %s of the packets", name, microseconds(spread.Median), undisturbedInterval(known, name, spread), share(result.Median(shares)))
+	if of := len(g.Counted()); len(known) < of {
+		text += fmt.Sprintf(" of %d of %s", len(known), terminal.Count(of, "trial"))
+	}
 	switch to := slices.Min(hold); {
 	case to == 0:
 		text += "; as measured not even p50 holds"
@@ -76,20 +84,20 @@ func undisturbedText(g Group) string {
 	default:
 		text += "; as measured p50 to " + percentileName(to) + " hold"
 	}
-	if farthest := farthestUndisturbed(counted); farthest > slices.Min(hold) {
+	if farthest := farthestUndisturbed(known); farthest > slices.Min(hold) {
 		text += ", undisturbed to " + percentileName(farthest)
 	}
 	return text
 }
 
 // undisturbedInterval is that of the median of several repeats, or of the only trial.
-func undisturbedInterval(counted []result.Trial, name string, spread *Spread) string {
+func undisturbedInterval(known []result.Trial, name string, spread *Spread) string {
 	if i := spread.Interval; i != nil {
 		return fmt.Sprintf(" (%s to %s)", microseconds(i.Low), microseconds(i.High))
 	}
-	p := counted[0].Undisturbed.Percentile(name)
+	p := known[0].Undisturbed.Percentile(name)
 	switch {
-	case len(counted) > 1 || p.LowNs == nil:
+	case len(known) > 1 || p.LowNs == nil:
 		return ""
 	case p.HighNs == nil:
 		return fmt.Sprintf(" (%s, open)", microseconds(float64(*p.LowNs)))

@@ -21,8 +21,9 @@ func (t twoSamples) add(sample, value int) {
 }
 
 // differ is the p-value of the test of Mann and Whitney (1947) that one sample tends to larger values than the other:
-// the normal approximation, with ties and a correction for continuity.
-func (t twoSamples) differ() float64 {
+// the normal approximation, with ties and a correction for continuity. larger is how often a value of the first is larger
+// than one of the second, of equal ones half: 0.5 if the samples are alike.
+func (t twoSamples) differ() (p, larger float64) {
 	var n [2]float64
 	for _, both := range t {
 		n[0], n[1] = n[0]+both[0], n[1]+both[1]
@@ -38,8 +39,8 @@ func (t twoSamples) differ() float64 {
 	}
 	variance := n[0] * n[1] / 12 * (all + 1 - ties/(all*(all-1)))
 	if !(variance > 0) {
-		return 1
+		return 1, 0.5
 	}
 	z := max(math.Abs(u-n[0]*n[1]/2)-0.5, 0) / math.Sqrt(variance)
-	return 2 * distuv.UnitNormal.Survival(z)
+	return 2 * distuv.UnitNormal.Survival(z), u / (n[0] * n[1])
 }
