@@ -2,13 +2,11 @@ package duet
 
 import (
 	"math"
-	"slices"
 
 	"nines.dev/nines/result"
 )
 
-// curve is the distribution of one side's latencies around a percentile, block by block, in a part of the trial. Other
-// blocks count as empty.
+// curve is the distribution of one side's latencies around a percentile, block by block.
 type curve struct {
 	p      float64
 	values []float64 // rising
@@ -26,14 +24,11 @@ const mostValues = 64
 // reach is how many standard errors a curve goes from its percentile: further than any draw of a bootstrap.
 const reach = 6
 
-func (t *Trial) curveOf(side, kind, part int, p float64, weight func(ns float64) float64) curve {
+func (t *Trial) curveOf(side, kind int, p float64, weight func(ns float64) float64) curve {
 	c := curve{p: p, all: make([]float64, len(t.blocks))}
 	packets := make([]float64, len(t.dense[side][kind]))
 	weights := make([]float64, len(packets))
 	for i, b := range t.blocks {
-		if t.partOf(i) != part {
-			continue
-		}
 		for _, n := range b.counts[side][kind] {
 			if weights[n.index] == 0 {
 				weights[n.index] = weight(result.ValueOf(int64(n.index)))
@@ -48,7 +43,7 @@ func (t *Trial) curveOf(side, kind, part int, p float64, weight func(ns float64)
 		return c
 	}
 	at := indexes(packets, c.total, p, p)[0]
-	c.beyond = t.aboveIn(side, kind, part, weights, []uint32{at})[0]
+	c.beyond = t.aboveIn(side, kind, weights, []uint32{at})[0]
 	squares := 0.0
 	for i, n := range c.beyond {
 		squares += math.Pow(n-(1-p)*c.all[i], 2)
@@ -58,7 +53,7 @@ func (t *Trial) curveOf(side, kind, part int, p float64, weight func(ns float64)
 	for _, index := range grid {
 		c.values = append(c.values, result.ValueOf(int64(index)))
 	}
-	c.above = t.aboveIn(side, kind, part, weights, grid)
+	c.above = t.aboveIn(side, kind, weights, grid)
 	return c
 }
 
@@ -94,7 +89,7 @@ func thin(list []uint32) []uint32 {
 }
 
 // aboveIn counts the packets of each block above each of some rising indexes.
-func (t *Trial) aboveIn(side, kind, part int, weights []float64, grid []uint32) [][]float64 {
+func (t *Trial) aboveIn(side, kind int, weights []float64, grid []uint32) [][]float64 {
 	// below[i] is the first of the grid that is not below index i.
 	below := make([]int, len(weights))
 	for index, at := 0, 0; index < len(below); index++ {
@@ -108,9 +103,6 @@ func (t *Trial) aboveIn(side, kind, part int, weights []float64, grid []uint32) 
 		above[g] = make([]float64, len(t.blocks))
 	}
 	for i, b := range t.blocks {
-		if t.partOf(i) != part {
-			continue
-		}
 		for _, n := range b.counts[side][kind] {
 			if at := below[n.index]; at > 0 {
 				above[at-1][i] += float64(n.packets) * weights[n.index]
@@ -152,65 +144,18 @@ func dot(x, y []float64) float64 {
 	return sum
 }
 
-// curves are those of a side, one for each part.
-type curves []curve
-
-func (t *Trial) curvesOf(side, kind int, p float64, weight func(ns float64) float64) curves {
-	var all curves
-	for part := range t.parts() {
-		all = append(all, t.curveOf(side, kind, part, p, weight))
-	}
-	return all
-}
-
-func (c curves) empty() bool {
-	return slices.ContainsFunc(c, func(one curve) bool { return one.total == 0 })
-}
-
-// value is the geometric mean of the percentiles of all parts. So a CPU that makes all packets slower by a factor cancels
-// where both sides had it, also if the host was slower at that time.
-func (c curves) value(times []float64) float64 {
-	if len(c) == 1 {
-		return c[0].value(times)
-	}
-	product := 1.0
-	for i := range c {
-		product *= c[i].value(times)
-	}
-	return math.Pow(product, 1/float64(len(c)))
-}
-
-// events is how many independent events are expected beyond the percentile. What is beyond that of both sides in a block
-// was the same event; but where each side has a CPU of its own, the side and part with the fewest counts.
-func events(sides [2]curves) float64 {
-	a, b := sides[A], sides[B]
-	if len(a) == 1 {
-		return a[0].events(&b[0])
-	}
-	fewest := math.Inf(1)
-	for part := range a {
-		fewest = min(fewest, a[part].events(), b[part].events())
-	}
-	return fewest
-}
-
-// events counts packets that come in clusters as one (docs/statistics.md, "A percentile of one trial").
-func (c *curve) events(others ...*curve) float64 {
-	var sum, squares, total float64
-	for i := range c.beyond {
-		n := c.beyond[i]
-		for _, o := range others {
-			n += o.beyond[i]
-		}
+// events is how many independent events are expected beyond the percentile. Packets that come in clusters count as one
+// (docs/statistics.md, "A percentile of one trial"), and what is beyond that of both sides in a block was the same event.
+func events(sides [2]curve) float64 {
+	a, b := &sides[A], &sides[B]
+	var sum, squares float64
+	for i := range a.beyond {
+		n := a.beyond[i] + b.beyond[i]
 		sum, squares = sum+n, squares+n*n
-	}
-	total = c.total
-	for _, o := range others {
-		total += o.total
 	}
 	cluster := 1.0
 	if sum > 0 {
-		cluster = max(squares/sum-sum/float64(len(c.beyond)), 1)
+		cluster = max(squares/sum-sum/float64(len(a.beyond)), 1)
 	}
-	return (1 - c.p) * total / cluster
+	return (1 - a.p) * (a.total + b.total) / cluster
 }

@@ -94,10 +94,10 @@ func (t *Trial) answer(q Question, sifted *undisturbed.Sifted, r *resampler, wro
 		}
 		kind, weight = undisturbedOnly, sifted.Weight
 	}
-	var sides [2]curves
+	var sides [2]curve
 	for side := range sides {
-		sides[side] = t.curvesOf(side, kind, q.P, weight)
-		if sides[side].empty() {
+		sides[side] = t.curveOf(side, kind, q.P, weight)
+		if sides[side].total == 0 {
 			a.Because = "too few packets of " + []string{"A", "B"}[side] + " were received"
 			return a
 		}

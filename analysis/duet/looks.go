@@ -6,29 +6,19 @@ import "math"
 const mostLooks = 10
 
 // firstLookNs is the earliest. It has 50 blocks, from which a bootstrap tells something.
-const (
-	firstLookNs    = 50 * blockNs
-	firstSwappedNs = 8_000_000_000
-)
+const firstLookNs = 50 * blockNs
 
 // Looks returns when a trial is looked at: each time after a third more time or so, the last time at its end, so that a
-// clear difference is decided soon. Where the sides swap their CPUs every second, both have had each for as long, and
-// the first look is later, as the spread over seconds counts.
+// clear difference is decided soon.
 func (o Options) Looks() []int64 {
 	o = o.withDefaults()
-	first := float64(firstLookNs)
-	if o.Swapped {
-		first = firstSwappedNs
-	}
+	const first = float64(firstLookNs)
 	step := max(math.Pow(float64(o.LengthNs)/first, 1.0/(mostLooks-1)), 1)
 	var looks []int64
 	for i := range mostLooks {
 		at := int64(first*math.Pow(step, float64(i))) / blockNs * blockNs
 		if i == mostLooks-1 {
 			at = o.LengthNs
-		} else if o.Swapped {
-			const pair = 2_000_000_000
-			at = (at + pair - 1) / pair * pair
 		}
 		if at >= o.LengthNs {
 			looks = append(looks, o.LengthNs)

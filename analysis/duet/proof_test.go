@@ -47,25 +47,15 @@ func answerTo(q Question, look Look) Answer {
 	return look.Answers[slices.IndexFunc(look.Answers, func(a Answer) bool { return a.Question == q })]
 }
 
-// TestTheSameVariantTwice: of 200 trials of A against A, at most 16 find a difference, at each percentile (of 20: 3); in
-// the same way of 100, where one CPU is slower and the sides swap them.
+// TestTheSameVariantTwice: of 200 trials of A against A, at most 16 find a difference, at each percentile (of 20: 3).
 func TestTheSameVariantTwice(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		options Options
-		trials  int
-	}{
-		{"one thread", Options{}, cases(200)},
-		{"swapped CPUs", Options{Swapped: true}, cases(100)},
-	} {
-		looks := trials(c.options, 11, c.trials, effect{})
-		most := max(len(looks)*16/200, 3)
-		for _, q := range Questions() {
-			found := decisions(looks, q)
-			t.Logf("%s: %v: %v", c.name, q, found)
-			if wrong := found[ALower] + found[BLower]; wrong > most {
-				t.Errorf("%s: %v: %d of %d trials find a difference, at most %d may", c.name, q, wrong, len(looks), most)
-			}
+	looks := trials(Options{}, 11, cases(200), effect{})
+	most := max(len(looks)*16/200, 3)
+	for _, q := range Questions() {
+		found := decisions(looks, q)
+		t.Logf("%v: %v", q, found)
+		if wrong := found[ALower] + found[BLower]; wrong > most {
+			t.Errorf("%v: %d of %d trials find a difference, at most %d may", q, wrong, len(looks), most)
 		}
 	}
 }

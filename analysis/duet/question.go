@@ -75,8 +75,6 @@ type Options struct {
 	LeastShare, LeastNs, LeastLoss float64
 	// LengthNs is how long the trial may last: 20 s.
 	LengthNs int64
-	// Swapped tells that the sides change their CPUs every second.
-	Swapped bool
 	// Draws of the bootstrap: 1,000.
 	Draws int
 }

@@ -11,7 +11,6 @@ import (
 type host struct {
 	r       *rand.Rand
 	speed   float64 // the logarithm of how much slower it is than usual
-	own     float64 // the same of this CPU, beside speed
 	busy    bool    // a phase with many stalls
 	nextNs  float64 // when speed and phase change
 	stall   undisturbed.Interruption
@@ -68,7 +67,7 @@ const medianNs = 6 * us
 
 // packet takes one of a side through the host. It is slower than others now and then by itself.
 func (h *host) packet(side Side, due float64, e effect) float64 {
-	latency := medianNs * math.Exp(h.speed+h.own+0.2*h.r.NormFloat64())
+	latency := medianNs * math.Exp(h.speed+0.2*h.r.NormFloat64())
 	if h.r.Float64() < 0.02 {
 		latency += 5 * us * h.r.ExpFloat64()
 	}
@@ -88,15 +87,11 @@ func (h *host) packet(side Side, due float64, e effect) float64 {
 	return received
 }
 
-// play runs a trial at a rate of packets until it is over, and returns the last look. Sides that are swapped each have a
-// CPU with stalls of its own; one is a tenth slower than the other, and this changes by some per cent.
+// play runs a trial at a rate of packets until it is over, and returns the last look.
 func play(o Options, seed, number uint64, perSecond float64, e effect) Look {
 	t := NewTrial(o)
-	cpus := []*host{newHost(seed, number)}
-	if o.Swapped {
-		cpus = append(cpus, newHost(seed+1, number))
-	}
-	var listed [2]undisturbed.Interruption
+	cpu := newHost(seed, number)
+	var listed undisturbed.Interruption
 	looks := o.Looks()
 	random := rand.New(rand.NewPCG(seed, number))
 	for pair := 0.0; ; pair++ {
@@ -107,19 +102,13 @@ func play(o Options, seed, number uint64, perSecond float64, e effect) Look {
 			}
 			looks = looks[1:]
 		}
-		cpus[0].change(due)
-		if o.Swapped {
-			other := cpus[1]
-			other.change(due)
-			other.own = 0.1 + 0.2*other.speed - other.speed + cpus[0].speed
-		}
+		cpu.change(due)
 		first := Side(random.IntN(2))
 		for _, side := range []Side{first, 1 - first} {
-			at := (int(side) + int(due/1e9)) % len(cpus)
-			received := cpus[at].packet(side, due, e)
-			if stall := cpus[at].stall; stall != listed[at] {
-				listed[at] = stall
-				t.Interrupted(cpus[at].witness(stall))
+			received := cpu.packet(side, due, e)
+			if cpu.stall != listed {
+				listed = cpu.stall
+				t.Interrupted(cpu.witness(cpu.stall))
 			}
 			t.Add(side, undisturbed.Packet{DueNs: int64(due), ReceivedNs: int64(received)})
 			due += 4 * us
