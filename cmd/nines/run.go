@@ -165,7 +165,7 @@ func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventor
 
 // begin prints what will be measured.
 func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, left int) {
-	what := fmt.Sprintf("%d trials, about %v of traffic", experiment.Trials(), experiment.Duration().Round(time.Second))
+	what := fmt.Sprintf("%s, about %v of traffic", terminal.Count(experiment.Trials(), "trial"), experiment.Duration().Round(time.Second))
 	if !experiment.HasTraffic() {
 		what = terminal.Count(experiment.Trials(), "trial") + " of scripts"
 	}
