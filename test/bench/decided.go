@@ -117,7 +117,7 @@ repeat: %d
 	if err != nil {
 		return false, err
 	}
-	c, err := report.CompareValues(done, "nodes.dut.app.work", "0ns", fmt.Sprintf("%dns", work.Nanoseconds()))
+	c, err := report.CompareValues(done, "nodes.dut.app.work", "0s", work.String())
 	if err != nil {
 		return false, err
 	}
