@@ -51,9 +51,17 @@ static uint64_t limit(const struct gaps *g, unsigned kind, unsigned packets)
 	return at_least(all, g->floor_ticks);
 }
 
+/* From which turns of so many packets are listed: from half of a gap on, as what is too short to be listed leaves
+ * percentiles open. */
+static uint64_t listed_from(const struct gaps *g, unsigned kind, unsigned packets)
+{
+	uint64_t whole = limit(g, kind, packets);
+	return whole == UINT64_MAX ? whole : at_least(whole / GAPS_LISTED_PART, g->floor_ticks);
+}
+
 uint64_t gaps_listed_from(const struct gaps *g, unsigned kind)
 {
-	return limit(g, kind, (1u << kind % GAPS_SIZES) - 1);
+	return listed_from(g, kind, (1u << kind % GAPS_SIZES) - 1);
 }
 
 static void set_longish(struct gaps *g, unsigned kind)
@@ -107,7 +115,7 @@ static void leave_out(struct gaps *g, unsigned kind, uint64_t ticks)
 /* A turn of a kind that is not known well enough to call it a gap is listed as one nevertheless. */
 void gaps_learn(struct gaps *g, unsigned kind, unsigned packets, uint64_t ticks)
 {
-	if (ticks > limit(g, kind, packets))
+	if (ticks > listed_from(g, kind, packets))
 		list(g, kind, ticks);
 	else if (g->turns[kind] > 0 && ticks > GAPS_FACTOR_LONG * gaps_usual(g, kind))
 		leave_out(g, kind, ticks);
@@ -124,12 +132,12 @@ void gaps_learn(struct gaps *g, unsigned kind, unsigned packets, uint64_t ticks)
 
 void gaps_long(struct gaps *g, unsigned kind, unsigned packets, uint64_t ticks)
 {
-	if (ticks <= limit(g, kind, packets)) {
+	if (ticks > limit(g, kind, packets))
+		gaps_add(g, g->last_ticks, ticks);
+	if (ticks > listed_from(g, kind, packets))
+		list(g, kind, ticks);
+	else
 		leave_out(g, kind, ticks);
-		return;
-	}
-	gaps_add(g, g->last_ticks, ticks);
-	list(g, kind, ticks);
 }
 
 void gaps_add(struct gaps *g, uint64_t at_ticks, uint64_t length_ticks)

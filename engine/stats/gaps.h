@@ -32,6 +32,8 @@ enum {
 	/* The same for a turn of several packets against as many turns of one, which take longer, as
 	 * one call handles several. */
 	GAPS_FACTOR_EACH = 4,
+	/* A turn is listed (interruptions.h) from this part of a gap's length on. */
+	GAPS_LISTED_PART = 2,
 	/* Turns longer than this times the shortest of their kind may hide a gap. */
 	GAPS_FACTOR_LONG = 2,
 	GAPS_SIZES = 9, /* empty, 1, 2-3, …, 128 or more packets */

@@ -77,16 +77,17 @@ static void test_long_turns_below_the_threshold_are_counted(void **state)
 	struct meter m = meter(5);
 	learn(&m, 0, 0, 200);
 	learn(&m, 1, 0, 3000);
-	uint64_t before = m.gaps.spent_ticks[0];
+	uint64_t before = m.gaps.spent_ticks[0], gaps = m.gaps.count;
 	turn(&m, 0, 0, 400); /* twice as long as usual, not longer */
 	turn(&m, 0, 0, 401);
-	turn(&m, 0, 0, 1600);
-	turn(&m, 0, 0, 1601); /* listed */
+	turn(&m, 0, 0, 1000); /* the shortest that is listed at all */
+	turn(&m, 0, 0, 1001); /* listed, and yet no gap: those begin at 1601 */
+	assert_int_equal(m.gaps.count, gaps);
 	turn(&m, 1, 0, 7000);
 	assert_int_equal(m.list->count, 1);
 	assert_int_equal(m.list->unlisted[0].count, 2);
-	assert_int_equal(m.list->unlisted[0].ticks, 201 + 1400);
-	assert_int_equal(m.gaps.spent_ticks[0] - before, 400 + 401 + 1600);
+	assert_int_equal(m.list->unlisted[0].ticks, 201 + 800);
+	assert_int_equal(m.gaps.spent_ticks[0] - before, 400 + 401 + 1000);
 	/* It makes up for the interruption until it has nothing to do. */
 	assert_int_equal(m.list->unlisted[1].count, 0);
 	turn(&m, 0, 0, 200);
@@ -116,13 +117,13 @@ static void test_turns_that_occur_only_when_interrupted(void **state)
 		turn(&m, 0, 1, 2000);
 	}
 	assert_int_equal(m.list->count, 2 * GAPS_LEARN_TURNS);
-	/* As long as 4 times 64 packets one by one: that is no interruption for sure. */
-	turn(&m, 63, 1, 512000);
+	/* As long as twice 64 packets one by one: that is no interruption for sure. */
+	turn(&m, 63, 1, 256000);
 	assert_int_equal(m.list->count, 2 * GAPS_LEARN_TURNS);
-	turn(&m, 63, 1, 512001);
+	turn(&m, 63, 1, 256001);
 	assert_int_equal(m.list->count, 2 * GAPS_LEARN_TURNS + 1);
 	/* The same kind, twice as many packets. */
-	turn(&m, 126, 1, 512001);
+	turn(&m, 126, 1, 256001);
 	assert_int_equal(m.list->count, 2 * GAPS_LEARN_TURNS + 1);
 	interruptions_free(m.list);
 }
@@ -134,9 +135,9 @@ static void test_bursts_are_no_interruptions(void **state)
 	struct meter m = meter(1000);
 	learn(&m, 1, 0, 2000);
 	learn(&m, 64, 0, 30000);
-	turn(&m, 64, 0, 240000);
+	turn(&m, 64, 0, 120000);
 	assert_int_equal(m.list->count, 0);
-	turn(&m, 64, 0, 240001);
+	turn(&m, 64, 0, 120001);
 	assert_int_equal(m.list->count, 1);
 	interruptions_free(m.list);
 }
