@@ -51,7 +51,7 @@ static uint64_t limit(const struct gaps *g, unsigned kind, unsigned packets)
 	return at_least(all, g->floor_ticks);
 }
 
-/* From which turns of so many packets are listed: from half of a gap on, as what is too short to be listed leaves
+/* From which length on a turn is listed: from half of a gap on, as what is too short to be listed leaves
  * percentiles open. */
 static uint64_t listed_from(const struct gaps *g, unsigned kind, unsigned packets)
 {
