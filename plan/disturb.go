@@ -21,10 +21,11 @@ type Disturbance struct {
 	// From is the CPU that disturbs it, for kinds that act from another CPU; -1: any other.
 	From int `json:"from"`
 	// Node is the node whose engine is stopped, with kind stop.
-	Node       string           `json:"node,omitempty"`
-	Period     spec.Duration    `json:"period"`
-	Length     spec.Duration    `json:"length"`
-	Scheduling *spec.Scheduling `json:"scheduling,omitempty"`
+	Node       string                  `json:"node,omitempty"`
+	Period     spec.Duration           `json:"period"`
+	Length     spec.Duration           `json:"length"`
+	Pattern    spec.DisturbancePattern `json:"pattern"`
+	Scheduling *spec.Scheduling        `json:"scheduling,omitempty"`
 	// Why says whose CPU it is.
 	Why string `json:"why"`
 }
@@ -34,7 +35,7 @@ func (w *work) disturb() error {
 	for _, name := range slices.Sorted(maps.Keys(w.exp.Disturb)) {
 		s := w.exp.Disturb[name]
 		kind := s.Kind.Descriptor()
-		d := Disturbance{Name: name, Kind: s.Kind, CPU: -1, From: -1, Period: s.Period, Length: s.Length, Scheduling: s.Scheduling}
+		d := Disturbance{Name: name, Kind: s.Kind, CPU: -1, From: -1, Period: s.Period, Length: s.Length, Pattern: s.Pattern, Scheduling: s.Scheduling}
 		place := "disturb." + name
 		switch {
 		case kind.OfEngine:
@@ -106,7 +107,7 @@ func (d Disturbance) Where() string {
 func (p *Plan) writeDisturbances(t *terminal.Table) {
 	if len(p.Disturbances) > 0 {
 		t.Row()
-		t.Row("DISTURBANCE", "KIND", "OF", "FOR", "EVERY", "FROM", "SCHEDULING", "WHY")
+		t.Row("DISTURBANCE", "KIND", "OF", "FOR", "EVERY", "PATTERN", "FROM", "SCHEDULING", "WHY")
 	}
 	for _, d := range p.Disturbances {
 		from, policy := "-", "other"
@@ -116,6 +117,6 @@ func (p *Plan) writeDisturbances(t *terminal.Table) {
 		if d.Scheduling != nil {
 			policy = d.Scheduling.String()
 		}
-		t.Row(d.Name, d.Kind, d.Where(), d.Length, d.Period, from, policy, d.Why)
+		t.Row(d.Name, d.Kind, d.Where(), d.Length, d.Period, d.Pattern, from, policy, d.Why)
 	}
 }

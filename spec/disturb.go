@@ -15,6 +15,21 @@ type Disturbance struct {
 	Period Duration `yaml:"period,omitempty" json:"period,omitempty"`
 	// Length is how long each lasts (default 200us).
 	Length Duration `yaml:"length,omitempty" json:"length,omitempty"`
+	// Pattern is how the starts are spaced (default constant).
+	Pattern DisturbancePattern `yaml:"pattern,omitempty" json:"pattern,omitempty"`
 	// Scheduling is the policy of the disturbing thread (default other).
 	Scheduling *Scheduling `yaml:"scheduling,omitempty" json:"scheduling,omitempty"`
 }
+
+// DisturbancePattern spaces the starts of a disturbance.
+type DisturbancePattern string
+
+// The patterns of a disturbance; in those but constant, Period is an average.
+const (
+	// DisturbConstant spaces starts evenly.
+	DisturbConstant DisturbancePattern = "constant"
+	// DisturbPoisson spaces starts exponentially.
+	DisturbPoisson DisturbancePattern = "poisson"
+	// DisturbBursts has some starts close together, then none for long.
+	DisturbBursts DisturbancePattern = "bursts"
+)

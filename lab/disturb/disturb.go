@@ -95,7 +95,7 @@ func (m Maker) start(ctx context.Context, d plan.Disturbance) error {
 
 // arguments are the arguments of nines-disturb, except the process to stop.
 func arguments(d plan.Disturbance) []string {
-	argv := []string{"--kind", string(d.Kind), "--period", nanoseconds(d.Period), "--length", nanoseconds(d.Length)}
+	argv := []string{"--kind", string(d.Kind), "--period", nanoseconds(d.Period), "--length", nanoseconds(d.Length), "--pattern", string(d.Pattern)}
 	if d.CPU >= 0 {
 		argv = append(argv, "--cpu", strconv.Itoa(d.CPU))
 	}

@@ -15,6 +15,13 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S  1000000000ull
 
+/* How the begins of injections are spaced. */
+enum pattern {
+	PATTERN_CONSTANT, /* evenly */
+	PATTERN_POISSON, /* exponentially */
+	PATTERN_BURSTS /* several close together, then none for long */
+};
+
 /* What the command line asks for. */
 struct request {
 	int cpu; /* the one to disturb; -1: a process, or any */
@@ -22,7 +29,8 @@ struct request {
 	pid_t pid; /* the process to disturb; 0: none */
 	const char *policy;
 	int priority;
-	uint64_t period_ns, length_ns;
+	uint64_t period_ns, length_ns; /* the period is an average where the pattern is random */
+	enum pattern pattern;
 	uint64_t count; /* injections; 0: no limit */
 	uint64_t duration_ns; /* 0: no limit */
 	int ready; /* a descriptor to write to when ready; -1: none */
@@ -68,6 +76,11 @@ uint64_t clock_thread_cpu(void);
 /* clock_sleep_until returns early when the program must end. */
 void clock_sleep_until(uint64_t ns);
 bool clock_parse(const char *text, uint64_t *ns);
+
+/* The schedule. */
+bool schedule_parse(const char *name, enum pattern *pattern);
+/* schedule_next is when the injection after the one of begun_ns begins. */
+uint64_t schedule_next(const struct request *r, uint64_t begun_ns);
 
 /* The end of the program: stopping is true after SIGTERM or SIGINT. Both stay blocked from
  * stopping_init on. */

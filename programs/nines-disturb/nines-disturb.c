@@ -5,13 +5,14 @@
  * disturbance. --help has its options.
  *
  * Each kind is a file: a struct kind with a function that makes one injection. This file
- * has the schedule of injections and the log; options.c has the command line.
+ * makes one injection after the other and writes the log; options.c has the command line.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ static int disturb(const struct kind *kind, const struct request *r)
 {
 	uint64_t start = clock_now(), next = start;
 
+	srand48(r->cpu); /* the same in each trial, but other times on other CPUs */
 	for (uint64_t done = 0; !stopping() && (r->count == 0 || done < r->count); done++) {
 		struct injection injection = {0};
 		int code;
@@ -60,10 +62,7 @@ static int disturb(const struct kind *kind, const struct request *r)
 			return code;
 		if (injection.events > 0 && !write_log(kind, r, &injection))
 			break;
-		/* The periods stay aligned; a missed one is skipped. */
-		next += r->period_ns;
-		if (clock_now() > next + r->period_ns)
-			next = clock_now();
+		next = schedule_next(r, next);
 	}
 	return 0;
 }

@@ -40,6 +40,9 @@ static void usage(FILE *to)
 	      "  --priority N       1 to 99 for fifo and rr, else a niceness (default 1 or 0)\n"
 	      "  --period TIME      from one begin to the next (default 10ms)\n"
 	      "  --length TIME      how long each is (default 200us); equal to the period: all the time\n"
+	      "  --pattern PATTERN  how begins are spaced: constant, poisson (exponentially), or bursts\n"
+	      "                     (about five, a length apart, then none for long); the period is\n"
+	      "                     their average (default constant)\n"
 	      "  --count N          ends after N times (default: no limit)\n"
 	      "  --duration TIME    ends after that (default: on SIGTERM, or when nobody reads)\n"
 	      "  --ready-fd FD      writes a line to this descriptor and closes it, before the first\n"
@@ -81,6 +84,7 @@ enum option_key {
 	PRIORITY,
 	PERIOD,
 	LENGTH,
+	PATTERN,
 	COUNT,
 	DURATION,
 	READY,
@@ -96,6 +100,7 @@ static const struct option options[] = {
 	{"priority", required_argument, NULL, PRIORITY},
 	{"period", required_argument, NULL, PERIOD},
 	{"length", required_argument, NULL, LENGTH},
+	{"pattern", required_argument, NULL, PATTERN},
 	{"count", required_argument, NULL, COUNT},
 	{"duration", required_argument, NULL, DURATION},
 	{"ready-fd", required_argument, NULL, READY},
@@ -147,6 +152,9 @@ static int take_option(int key, const char *name, struct request *r, const struc
 		break;
 	case LENGTH:
 		good = clock_parse(optarg, &r->length_ns) && r->length_ns > 0;
+		break;
+	case PATTERN:
+		good = schedule_parse(optarg, &r->pattern);
 		break;
 	case COUNT:
 		good = parse_number(optarg, 1, LONG_MAX, &number);

@@ -432,3 +432,24 @@ func TestWrongCalls(t *testing.T) {
 		t.Errorf("--help: %v\n%s", err, out)
 	}
 }
+
+// TestPatternsSpaceTheStarts: how many starts follow the one before within half a period tells the patterns apart, however
+// late a busy host runs the program now and then.
+func TestPatternsSpaceTheStarts(t *testing.T) {
+	for pattern, want := range map[string][2]float64{"constant": {0, 0.2}, "poisson": {0.2, 0.6}, "bursts": {0.6, 0.95}} {
+		const period = 20 * time.Millisecond
+		out, err := exec.Command(program(t), "--kind", "spin", "--count", "60", "--length", "100us", "--period", period.String(), "--pattern", pattern).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, close := parse(t, out), 0
+		for i := 1; i < len(list); i++ {
+			if list[i].BeginNs-list[i-1].BeginNs < int64(period)/2 {
+				close++
+			}
+		}
+		if share := float64(close) / float64(len(list)-1); share < want[0] || share > want[1] {
+			t.Errorf("%s: %.2f of the starts are close to the one before, want %v", pattern, share, want)
+		}
+	}
+}
