@@ -5,42 +5,32 @@ import (
 	"math/rand/v2"
 )
 
-// independence compares what was on the path just before an interruption with what was there at random moments. If the
+// independence compares what was on the path just before an interruption with what was there the same times later. If the
 // traffic causes the interruptions, as a burst does that fills a softirq's budget, the two differ: then the packets
 // that interruptions leave alone are others than a quiet host would have.
 type independence struct {
 	stretches *stretches
 	random    *rand.Rand
-	moment    int64 // the next random one
-	begun     int   // stretches with an interruption that is always listed
+	begun     int // stretches with an interruption that is always listed
 	byPacket  triggers
-	pending   []begin // looks at those, in their order
-	// A moment and the begin of a stretch count if none was open for as long as looks back, or what that stretch did to
-	// the traffic would count.
-	clean  [2]int
-	states [3]twoSamples
+	moments   moments
+	states    [3]shifted
 
 	inFlight timesHeap // when the packets on the path were received
 	recent   []int64   // when the packets of the last 300 µs were due
 	soon     int       // the first of them that is of the last 50 µs
 }
 
-// The samples of each state.
-const (
-	atInterruption = iota
-	atRandom
-)
-
 const (
 	shortNs, longNs = 50_000, 300_000
-	cleanNs         = longNs + 50_000
+	// A moment counts if no stretch was open for as long as looks back, or what that stretch did to the traffic would count.
+	cleanNs = longNs + 50_000
 )
 
-// In each part of this length is one random moment.
-const partNs = 100_000
-
 func newIndependence(s *stretches) *independence {
-	t := &independence{stretches: s, random: rand.New(rand.NewPCG(1, 1)), states: [3]twoSamples{{}, {}, {}}, byPacket: triggers{states: [2]twoSamples{{}, {}}}}
+	random := rand.New(rand.NewPCG(1, 1))
+	t := &independence{stretches: s, random: random, moments: newMoments(random), states: [3]shifted{{}, {}, {}},
+		byPacket: triggers{states: [2]twoSamples{{}, {}}}}
 	s.onBegin = func(first listed, free int64) {
 		switch {
 		case !first.always: // those that are listed are more often of turns without packets
@@ -48,27 +38,26 @@ func newIndependence(s *stretches) *independence {
 		case first.ByPacket:
 			t.byPacket.begins(free)
 		default:
-			t.pending = append(t.pending, begin{first.beganNs + t.random.Int64N(first.WithinNs+1), free})
+			t.moments.add(begin{first.beganNs + t.random.Int64N(first.WithinNs+1), free})
 		}
 		t.begun++
 	}
-	t.moment = t.random.Int64N(partNs)
 	return t
 }
 
 // before sees a packet that the stretches have not seen yet.
 func (t *independence) before(p Packet) {
-	for t.moment <= p.DueNs {
-		t.stretches.reach(t.moment)
-		t.lookBefore(t.moment)
-		t.pass(t.moment)
-		if !t.stretches.open {
-			t.look(atRandom, t.moment, t.stretches.freeNs)
+	for t.moments.soonNs < p.DueNs {
+		at := t.moments.soonNs
+		t.stretches.reach(at)
+		if t.moments.soonNs == at { // else a stretch has begun before
+			t.look(at)
 		}
-		t.moment += partNs - t.moment%partNs + t.random.Int64N(partNs)
 	}
 	t.stretches.reach(p.DueNs)
-	t.lookBefore(p.DueNs)
+	for t.moments.soonNs < p.DueNs {
+		t.look(t.moments.soonNs)
+	}
 	if !t.stretches.open && p.DueNs >= t.stretches.latestNs {
 		t.pass(p.DueNs)
 		t.byPacket.starts(p.DueNs, t.stretches.freeNs, len(t.recent)-t.soon, len(t.recent))
@@ -79,28 +68,23 @@ func (t *independence) before(p Packet) {
 	}
 }
 
-// begin is a time at which an interruption may have begun, and since when no stretch was open before it.
-type begin struct{ atNs, freeNs int64 }
-
-// lookBefore looks at the interruptions that began before a time.
-func (t *independence) lookBefore(ns int64) {
-	for len(t.pending) > 0 && t.pending[0].atNs < ns {
-		t.look(atInterruption, t.pending[0].atNs, t.pending[0].freeNs)
-		t.pending = t.pending[1:]
+// look counts the states at the next moment: packets in flight, and due a short and a long time before.
+func (t *independence) look(at int64) {
+	set, of := t.moments.take()
+	free := of.freeNs
+	if set > 0 {
+		if t.stretches.open {
+			return
+		}
+		free = t.stretches.freeNs
 	}
-}
-
-// look counts the states at a time that is after all earlier ones: packets in flight, and due a short and a long time
-// before.
-func (t *independence) look(sample int, at, free int64) {
 	if at-free <= cleanNs {
 		return
 	}
 	t.pass(at)
-	t.clean[sample]++
-	t.states[0].add(sample, len(t.inFlight))
-	t.states[1].add(sample, len(t.recent)-t.soon)
-	t.states[2].add(sample, len(t.recent))
+	t.states[0].add(set, len(t.inFlight))
+	t.states[1].add(set, len(t.recent)-t.soon)
+	t.states[2].add(set, len(t.recent))
 }
 
 // pass forgets what is over at a time.
@@ -137,7 +121,8 @@ func (t *independence) assumed() []string {
 
 // close reports whether too few of them come long enough after the one before.
 func (t *independence) close() bool {
-	return min(t.clean[atInterruption], t.clean[atRandom]) < fewestToTell && !t.byPacket.tell()
+	_, _, tell := t.states[0].differ()
+	return !tell && !t.byPacket.tell()
 }
 
 // matters is how far from a half it must be how often a state before an interruption is larger than another. Of ten
@@ -148,18 +133,21 @@ const matters = 0.05
 // differ is the p-value that interruptions do not depend on the traffic: the smallest of all tests, times their number
 // (Bonferroni). A dependence that does not matter does not count.
 func (t *independence) differ() float64 {
-	var tests []twoSamples
-	if min(t.clean[atInterruption], t.clean[atRandom]) >= fewestToTell {
-		tests = append(tests, t.states[:]...)
-	}
-	if t.byPacket.tell() {
-		tests = append(tests, t.byPacket.states[:]...)
-	}
-	p := 1.0
-	for _, states := range tests {
-		if one, larger := states.differ(); math.Abs(larger-0.5) > matters {
-			p = min(p, float64(len(tests))*one)
+	least, tests := 1.0, 0.0
+	test := func(p, larger float64) {
+		if tests++; math.Abs(larger-0.5) > matters {
+			least = min(least, p)
 		}
 	}
-	return p
+	for _, state := range t.states {
+		if p, larger, tell := state.differ(); tell {
+			test(p, larger)
+		}
+	}
+	if t.byPacket.tell() {
+		for _, state := range t.byPacket.states {
+			test(state.differ())
+		}
+	}
+	return min(tests*least, 1)
 }

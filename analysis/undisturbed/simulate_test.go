@@ -14,6 +14,8 @@ const (
 	lengthUs = 5e6
 	// sendUs and receiveUs are what the ends take for a packet, wireUs what it takes between two stages.
 	sendUs, receiveUs, wireUs = 0.5, 0.7, 1.0
+	// constantUs is from one packet of constant traffic to the next.
+	constantUs = 50.0
 )
 
 // traffic is when packets are due, and what the device takes for each.
@@ -40,9 +42,9 @@ func traffics() []traffic {
 	return []traffic{
 		{"Poisson", func(r *rand.Rand) []float64 { return uniform(r, int(0.05*lengthUs)) }, lognormalWork},
 		{"constant", func(*rand.Rand) []float64 {
-			due := make([]float64, int(0.02*lengthUs))
+			due := make([]float64, int(lengthUs/constantUs))
 			for i := range due {
-				due[i] = 50 * float64(i)
+				due[i] = constantUs * float64(i)
 			}
 			return due
 		}, func(r *rand.Rand) float64 {
@@ -148,15 +150,23 @@ func kinds() []kind {
 		{name: "Poisson", spans: atRandom((*rand.Rand).ExpFloat64)},
 		{name: "lognormal", spans: atRandom(func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64() - 0.5) })},
 		{name: "periodic", spans: func(r *rand.Rand, share, meanUs float64) []span {
-			var spans []span
-			for at := r.Float64() * meanUs / share; at < lengthUs; at += meanUs / share {
-				spans = append(spans, span{at, at + meanUs})
-			}
-			return spans
+			return each(r, meanUs/share, meanUs)
+		}},
+		{name: "in step with constant traffic", spans: func(r *rand.Rand, share, meanUs float64) []span {
+			return each(r, constantUs*math.Ceil(meanUs/share/constantUs), meanUs)
 		}},
 		{name: "driven", driven: true},
 		{name: "weakly driven", driven: true, random: 0.7},
 	}
+}
+
+// each are spans of one length, evenly apart.
+func each(r *rand.Rand, apart, length float64) []span {
+	var spans []span
+	for at := r.Float64() * apart; at < lengthUs; at += apart {
+		spans = append(spans, span{at, at + length})
+	}
+	return spans
 }
 
 // drivenSpans begin 2 µs after packets that found more on the path than nine of ten others.
@@ -200,7 +210,7 @@ type simulated struct {
 // interruptions are seen from when a packet waits.
 func simulate(i int, byPacket bool) simulated {
 	r := rand.New(rand.NewPCG(4100, uint64(i)))
-	c := simulated{traffic: traffics()[i%3], kind: kinds()[i/3%5]}
+	c := simulated{traffic: traffics()[i%3], kind: kinds()[i/3%6]}
 	due := c.traffic.due(r)
 	work := make([]float64, len(due))
 	for i := range work {

@@ -14,6 +14,12 @@ type triggers struct {
 	states [2]twoSamples
 }
 
+// The samples of a state.
+const (
+	atInterruption = iota
+	atRandom
+)
+
 // oneIn of the packets that find the path empty are enough to tell what all are like.
 const oneIn = 7
 
