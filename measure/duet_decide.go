@@ -122,7 +122,10 @@ func (l *looks) through(packets []sided, cpus []undisturbed.CPU, at []int64) {
 			// What is told of the whole trial is spread evenly.
 			share := float64(end-l.last.AtNs) / float64(at[len(at)-1])
 			now := cpus[i]
-			now.Interruptions, now.ShortNs = now.Interruptions[:n], int64(share*float64(now.ShortNs))
+			now.Interruptions, now.Short = now.Interruptions[:n], slices.Clone(now.Short)
+			for j := range now.Short {
+				now.Short[j].TotalNs = int64(share * float64(now.Short[j].TotalNs))
+			}
 			if end != at[len(at)-1] {
 				now.Missing = 0
 			}
@@ -184,7 +187,7 @@ func comparisonOf(a duet.Answer, asked bool) result.DuetComparison {
 	c := result.DuetComparison{
 		Quantity: a.Question.String(), Asked: asked, Difference: boundedBy(a.Difference), Ratio: boundedBy(a.Ratio),
 		Decision: map[duet.Decision]result.Decision{duet.ALower: result.ALower, duet.BLower: result.BLower, duet.Same: result.Same, duet.Undecided: result.Undecided}[a.Decision],
-		Why:      a.Because, NeedsNs: a.NeedsNs,
+		Why:      a.Because, NeedsNs: a.NeedsNs, Remains: a.Remains,
 	}
 	if a.Difference != nil {
 		c.A, c.B = &a.A, &a.B

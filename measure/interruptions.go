@@ -246,7 +246,15 @@ func (t interrupted) turns() (list []result.Turns) {
 		list = append(list, result.Turns{
 			Thread: t.thread, Kind: kind.Name, UsualNs: kind.UsualNs, ThresholdNs: kind.ThresholdNs,
 			SpentNs: kind.SpentNs, Unlisted: kind.Unlisted, UnlistedNs: kind.UnlistedNs,
+			UnlistedLengths: unlistedLengths(kind),
 		})
+	}
+	return list
+}
+
+func unlistedLengths(kind client.TurnKind) (list []result.UnlistedLength) {
+	for _, l := range kind.UnlistedLengths {
+		list = append(list, result.UnlistedLength(l))
 	}
 	return list
 }

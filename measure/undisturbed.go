@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"math"
 
 	"nines.dev/nines/analysis/undisturbed"
 	"nines.dev/nines/engine/client"
@@ -76,8 +77,14 @@ var shownByPacket = map[string]bool{"wake": true, "softirq": true}
 func interruptedCPUs(rec *result.Record) []undisturbed.CPU {
 	type kind struct{ thread, name string }
 	usual := map[kind]int64{}
+	short := map[string][]undisturbed.Short{}
+	told := map[string]int64{}
 	for _, t := range rec.Details.Turns {
 		usual[kind{t.Thread, t.Kind}] = t.UsualNs
+		for _, l := range t.UnlistedLengths {
+			short[t.Thread] = append(short[t.Thread], undisturbed.Short{EachBelowNs: l.EachBelowNs, TotalNs: l.TotalNs})
+			told[t.Thread] += l.TotalNs
+		}
 	}
 	of := map[string][]undisturbed.Interruption{}
 	for _, i := range rec.Interruptions {
@@ -87,7 +94,11 @@ func interruptedCPUs(rec *result.Record) []undisturbed.CPU {
 	}
 	var cpus []undisturbed.CPU
 	for _, w := range rec.Trial.Interruptions.Witnesses {
-		cpus = append(cpus, undisturbed.CPU{Name: w.Thread, Interruptions: of[w.Thread], ThresholdNs: w.ThresholdNs, ShortNs: w.UnlistedNs, Missing: w.Overflow})
+		cpu := undisturbed.CPU{Name: w.Thread, Interruptions: of[w.Thread], ThresholdNs: w.ThresholdNs, Missing: w.Overflow, Short: short[w.Thread]}
+		if rest := w.UnlistedNs - told[w.Thread]; rest > 0 {
+			cpu.Short = append(cpu.Short, undisturbed.Short{EachBelowNs: math.MaxInt64, TotalNs: rest})
+		}
+		cpus = append(cpus, cpu)
 	}
 	return cpus
 }

@@ -42,7 +42,7 @@ func duetSentence(d *result.Duet, c result.DuetComparison) string {
 		if c.Quantity == lossQuantity {
 			return fmt.Sprintf("%s loses %s of the packets less than %s: decided.", first, sizeText(c), second)
 		}
-		return fmt.Sprintf("%s is %s faster than %s %s: decided.", first, sizeText(c), second, at)
+		return fmt.Sprintf("%s is %s faster than %s %s: decided%s.", first, sizeText(c), second, at, remaining(c))
 	case result.Same:
 		if c.Quantity == lossQuantity {
 			return fmt.Sprintf("%s and %s lose the same share of packets: decided.", a, b)
@@ -59,7 +59,15 @@ func duetSentence(d *result.Duet, c result.DuetComparison) string {
 	if c.NeedsNs > 0 {
 		text += fmt.Sprintf("; it would take about %v of traffic", roughly(time.Duration(c.NeedsNs)))
 	}
-	return text + "."
+	return text + remaining(c) + "."
+}
+
+// remaining says what is left of the interruptions.
+func remaining(c result.DuetComparison) string {
+	if c.Remains == "" {
+		return ""
+	}
+	return " (" + c.Remains + ", are in both)"
 }
 
 func unitOf(c result.DuetComparison) string {

@@ -260,6 +260,14 @@ type Turns struct {
 	SpentNs    int64  `json:"spent_ns"`
 	Unlisted   uint64 `json:"unlisted"`
 	UnlistedNs int64  `json:"unlisted_ns"`
+	// UnlistedLengths are the lengths of these, the shortest first.
+	UnlistedLengths []UnlistedLength `json:"unlisted_lengths,omitempty"`
+}
+
+// UnlistedLength are turns that took longer than usual, each by less than EachBelowNs, and TotalNs together.
+type UnlistedLength struct {
+	EachBelowNs int64 `json:"each_below_ns"`
+	TotalNs     int64 `json:"total_ns"`
 }
 
 // Wakes is how late timers woke a thread that slept: the time that an idle CPU takes, if nothing

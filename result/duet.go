@@ -48,6 +48,8 @@ type DuetComparison struct {
 	// Decision is one of the constants; Why says why there is none.
 	Decision Decision `json:"decision"`
 	Why      string   `json:"why,omitempty"`
+	// Remains is what of the interruptions is in an undisturbed percentile all the same, in both sides alike.
+	Remains string `json:"remains,omitempty"`
 	// NeedsNs is how long packets would have to be sent until it is decided, as far as this tells; 0 where that is not known.
 	NeedsNs int64 `json:"needs_ns,omitempty"`
 }

@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 
 	"kernel/await":        {},
 	"kernel/boot":         {},
+	"kernel/cputime":      {},
 	"kernel/flock":        {"kernel/replace"},
 	"kernel/replace":      {"fault"},
 	"kernel/ledger":       {"kernel/flock", "kernel/replace", "fault"},

@@ -76,8 +76,6 @@ func TestUnanswered(t *testing.T) {
 	none := func(side Side, _ int) int64 { return map[Side]int64{A: 10 * us, B: undisturbed.Lost}[side] }
 	full := trialOf(Options{}, 1e9, plain(0))
 	full.Interrupted([]undisturbed.CPU{{Name: "CPU 2", Missing: 7}})
-	coarse := trialOf(Options{}, 1e9, plain(0))
-	coarse.Interrupted([]undisturbed.CPU{{Name: "CPU 2", ShortNs: 2 * ms}})
 	for _, c := range []struct {
 		name string
 		look Look
@@ -88,10 +86,21 @@ func TestUnanswered(t *testing.T) {
 		{"lost", trialOf(Options{}, 1e9, none).Look(1e9), Question{P: 0.5}, "packets of B"},
 		{"few", trialOf(Options{Asked: []Question{{P: 0.999}}}, 0.45e9, plain(0)).Look(0.45e9), Question{P: 0.999}, "too few events"},
 		{"a full list", full.Look(1e9), Question{0.99, true}, "CPU 2 had 7 more"},
-		{"short interruptions", coarse.Look(1e9), Question{0.99, true}, "too short to be listed"},
 	} {
 		if a := answerTo(c.q, c.look); a.Decision != Undecided || a.Difference != nil || !strings.Contains(a.Because, c.why) {
 			t.Errorf("%s: %s because %q, want %q", c.name, a.Decision, a.Because, c.why)
+		}
+	}
+}
+
+// What is too short to be listed is in both sides alike: it tells which is lower, and not that both are the same.
+func TestShortInterruptionsRemain(t *testing.T) {
+	for extra, want := range map[int64]Decision{0: Undecided, us: ALower} {
+		trial := trialOf(Options{}, 1e9, plain(extra))
+		trial.Interrupted([]undisturbed.CPU{{Name: "CPU 2", Short: []undisturbed.Short{{EachBelowNs: ms, TotalNs: 2 * ms}}}})
+		a := answerTo(Question{0.99, true}, trial.Look(1e9))
+		if a.Decision != want || a.Difference == nil || !strings.Contains(a.Remains, "too short to be listed, up to 0.2 % of the time") {
+			t.Errorf("with %d ns more on side b: %s because %q, %q remains", extra, a.Decision, a.Because, a.Remains)
 		}
 	}
 }

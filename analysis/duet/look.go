@@ -23,9 +23,8 @@ type Look struct {
 // Options.Looks says.
 //
 // What was asked is decided at a level that keeps the chance of any wrong decision, at all looks together, below 5 %:
-// each look spends an equal share of it on each question (Lan and DeMets 1983, "Discrete sequential boundaries for
-// clinical trials"; spending is linear, and each look stands alone, which needs no assumption on how looks depend on one
-// another). So the intervals of all looks hold together. What was not asked is answered by the last look alone.
+// each look spends a part of it (Lan and DeMets 1983, "Discrete sequential boundaries for clinical trials"; each look stands
+// alone, which needs no assumption on how looks depend on one another), the same on each question. So the intervals of all looks hold together. What was not asked is answered by the last look alone.
 func (t *Trial) Look(nowNs int64) Look {
 	t.endBlocks(nowNs)
 	t.looks++
@@ -35,7 +34,7 @@ func (t *Trial) Look(nowNs int64) Look {
 	wrong := 1 - confidence.Level
 	open := 0
 	for _, q := range t.options.Asked {
-		answer := t.remember(t.answer(q, &look.Sifted, r, wrong/float64(planned*len(t.options.Asked))))
+		answer := t.remember(t.answer(q, &look.Sifted, r, wrong*spent(t.looks, planned)/float64(len(t.options.Asked))))
 		if answer.Decision == Undecided {
 			open++
 		}
@@ -105,9 +104,10 @@ func (t *Trial) answer(q Question, sifted *undisturbed.Sifted, r *resampler, wro
 	a.A, a.B = sides[A].value(r.once), sides[B].value(r.once)
 	a.Least = max(t.options.LeastNs, t.options.LeastShare*a.A)
 	if q.Undisturbed {
-		if a.Because = sifted.Open(q.P, max(a.A, a.B)); a.Because != "" {
+		if a.Because = sifted.Hidden(max(a.A, a.B)); a.Because != "" {
 			return a
 		}
+		a.Remains = sifted.Remains(q.P, min(a.A, a.B))
 	}
 	if events(sides) < fewestEvents {
 		a.Because = "too few events lie beyond it"
@@ -131,7 +131,12 @@ func (t *Trial) lossOf(side Side, times []float64) float64 {
 // conclude compares the sides and decides, or says how long that would take.
 func (a *Answer) conclude(t *Trial, r *resampler, wrong float64, value func(side Side, times []float64) float64) {
 	a.Difference, a.Ratio = r.compare(value, wrong)
-	if a.decide(); a.Decision != Undecided {
+	a.decide()
+	if a.Decision == Same && a.Remains != "" {
+		a.Decision, a.Because = Undecided, "what remains of the interruptions may hide a difference"
+		return
+	}
+	if a.Decision != Undecided {
 		return
 	}
 	d := a.Difference

@@ -61,6 +61,9 @@ type Answer struct {
 	Least float64
 	// Because says why there is no interval, or no decision from it; "" otherwise.
 	Because string
+	// Remains says what of the interruptions is in an undisturbed percentile all the same, in both sides alike, as each
+	// packet's side was drawn: which side is lower can be told with it. "" if nothing that matters is.
+	Remains string
 	// NeedsNs is about how long the trial would have to be for a decision; 0 if that is not known.
 	NeedsNs int64
 }

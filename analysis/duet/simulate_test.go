@@ -55,7 +55,7 @@ func (h *host) witness(s undisturbed.Interruption) []undisturbed.CPU {
 	if length := s.EndNs - s.BeginNs; length > 10*us {
 		cpu.Interruptions = []undisturbed.Interruption{s}
 	} else {
-		cpu.ShortNs = length
+		cpu.Short = []undisturbed.Short{{EachBelowNs: length + 1, TotalNs: length}}
 	}
 	return []undisturbed.CPU{cpu}
 }

@@ -106,7 +106,8 @@ func TestOpenPercentiles(t *testing.T) {
 	for i := 0; i < len(slow); i += 400 {
 		slow[i].ReceivedNs = slow[i].DueNs + 5000*us
 	}
-	short := CPU{Name: "CPU 1", Interruptions: stalls, ShortNs: 600 * us}
+	short := CPU{Name: "CPU 1", Interruptions: stalls, Short: []Short{{30 * us, 600 * us}}}
+	brief := CPU{Name: "CPU 1", Interruptions: stalls, Short: []Short{{400, 600 * us}}}
 	for _, c := range []struct {
 		name  string
 		trial Trial
@@ -114,6 +115,7 @@ func TestOpenPercentiles(t *testing.T) {
 		why   string
 	}{
 		{"coarse", trialOf(1000*ms, packets, short, short), 0.99, "too short to be listed may take 0.12 % of the time: p99 needs less than 0.1 %"},
+		{"shorter than a tenth of the packets' time", trialOf(1000*ms, packets, brief, brief), 0.99, ""},
 		{"not for this one", trialOf(1000*ms, packets, short, short), 0.9, ""},
 		{"fewer", trialOf(1000*ms, packets, CPU{Interruptions: stalls}), 0.99999, "packets are left, and p99.999 needs 100000"},
 		{"few", trialOf(1000*ms, packets, CPU{Interruptions: stalls}), 0.9999, "packets are left, and p99.99 needs 10000"},

@@ -34,14 +34,38 @@ func (s *Sieve) refuse() string {
 
 // Open says why the packets that were not touched do not tell percentile p, which has a value among them; "" if they do.
 func (s *Sifted) Open(p, valueNs float64) string {
-	// Interruptions that are too short to be listed may have touched a tenth of the packets beyond it.
-	if limit := (1 - p) / 10; s.short > limit {
-		return fmt.Sprintf("interruptions that are too short to be listed may take %.2g %% of the time: %s needs less than %.2g %%", 100*s.short, percent(p), 100*limit)
+	if share, limit := s.unlisted(valueNs), (1-p)/10; share > limit {
+		return fmt.Sprintf("interruptions that are too short to be listed may take %.2g %% of the time: %s needs less than %.2g %%", 100*share, percent(p), 100*limit)
 	}
+	return s.Hidden(valueNs)
+}
+
+// Hidden says why packets that took so long are not among those that were not touched; "" if they are.
+func (s *Sifted) Hidden(valueNs float64) string {
 	if s.exposure.escapes(valueNs) < s.exposure.escapes(0)/mostWeight {
 		return fmt.Sprintf("interruptions are so close that a packet of %.1f µs hardly escapes them", valueNs/1000)
 	}
 	return ""
+}
+
+// Remains says what of the interruptions may still be in percentile p, as it was not listed; "" if that does not matter.
+func (s *Sifted) Remains(p, valueNs float64) string {
+	if share := s.unlisted(valueNs); share > (1-p)/10 {
+		return fmt.Sprintf("interruptions that are too short to be listed, up to %.2g %% of the time", 100*share)
+	}
+	return ""
+}
+
+// unlisted is the share of the time that interruptions take which are too short to be listed. Those that are shorter than
+// a tenth of a percentile's value do not move it further than that.
+func (s *Sifted) unlisted(valueNs float64) float64 {
+	var sum int64
+	for _, one := range s.short {
+		if float64(one.EachBelowNs) > valueNs/10 {
+			sum += one.TotalNs
+		}
+	}
+	return float64(sum) / float64(s.lengthNs)
 }
 
 func tooFew(p float64, kept uint64) string {

@@ -1,13 +1,16 @@
 package undisturbed
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Sieve sees the packets of a trial, each once, and tells which of them interruptions touched.
 type Sieve struct {
 	stretches stretches
 	test      *independence
 	tally     Tally
-	shortNs   int64
+	short     []Short
 	full      []CPU // whose lists were
 }
 
@@ -37,7 +40,7 @@ func NewSieve() *Sieve {
 func (s *Sieve) Add(cpus []CPU) {
 	for _, cpu := range cpus {
 		s.stretches.add(cpu)
-		s.shortNs += cpu.ShortNs
+		s.short = append(s.short, cpu.Short...)
 		if cpu.Missing > 0 {
 			s.full = append(s.full, cpu)
 		}
@@ -71,12 +74,13 @@ type Sifted struct {
 	Assumed []string
 
 	exposure exposure
-	short    float64 // the share of the time
+	short    []Short
+	lengthNs int64
 }
 
 // Sifted is of the packets up to now.
 func (s *Sieve) Sifted(nowNs int64) Sifted {
-	sifted := Sifted{Tally: s.tally, Assumed: s.test.assumed(), exposure: s.stretches.exposure(nowNs), short: float64(s.shortNs) / float64(nowNs)}
+	sifted := Sifted{Tally: s.tally, Assumed: s.test.assumed(), exposure: s.stretches.exposure(nowNs), short: slices.Clip(s.short), lengthNs: nowNs}
 	sifted.Refused = s.refuse()
 	return sifted
 }

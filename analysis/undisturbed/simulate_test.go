@@ -3,6 +3,7 @@ package undisturbed
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -269,17 +270,21 @@ func packets(due, arrive []float64) func(func(Packet) bool) {
 }
 
 // witness is what a thread sees: its shortest turn takes 0.6 to 5 µs, and it lists what is longer than 8 of them. It
-// adds up what is longer than two. The begin and end are of turns before and after.
+// adds up what is longer than two, by its binary digits. The begin and end are of turns before and after.
 func witness(r *rand.Rand, spans []span) CPU {
 	turnUs := 0.625 * math.Pow(8, r.Float64())
-	cpu := CPU{Name: "the CPU"}
+	cpu, short := CPU{Name: "the CPU"}, map[int64]int64{}
 	for _, s := range spans {
 		switch length := s.end - s.begin; {
 		case length > 8*turnUs:
 			cpu.Interruptions = append(cpu.Interruptions, Interruption{BeginNs: int64(1000 * (s.begin - 0.2*r.Float64())), EndNs: int64(1000 * (s.end + 0.2*r.Float64()))})
 		case length > 2*turnUs:
-			cpu.ShortNs += int64(1000 * length)
+			below := int64(1) << bits.Len64(uint64(1000*length))
+			short[below] += int64(1000 * length)
 		}
+	}
+	for below, total := range short {
+		cpu.Short = append(cpu.Short, Short{EachBelowNs: below, TotalNs: total})
 	}
 	return cpu
 }

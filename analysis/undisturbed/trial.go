@@ -27,11 +27,14 @@ type CPU struct {
 	// from its own work, and in others not.
 	Interruptions []Interruption
 	ThresholdNs   int64
-	// ShortNs is the time of the turns that may be interruptions, but are too short to be listed.
-	ShortNs int64
+	// Short are turns that may be interruptions, but are too short to be listed.
+	Short []Short
 	// Missing is how many interruptions were not listed, as the list was full.
 	Missing uint64
 }
+
+// Short are interruptions of less than EachBelowNs, which take TotalNs together.
+type Short struct{ EachBelowNs, TotalNs int64 }
 
 // Trial is what a distribution is made of.
 type Trial struct {

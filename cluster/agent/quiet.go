@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/kernel/cputime"
 )
 
 // obstacle is why a trial is skipped or was ended: a word for counting, and a sentence.
@@ -43,7 +44,7 @@ func (a *Agent) quiet(ctx context.Context, cost func() error) (context.Context, 
 	if why := a.guard(quiet, end); why != nil {
 		return nil, why
 	}
-	idle, err := measure.Idle(quiet, time.Second)
+	idle, err := cputime.Idle(quiet, time.Second)
 	if why := new(obstacle); errors.As(context.Cause(quiet), &why) {
 		return nil, why
 	}

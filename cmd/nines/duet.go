@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -40,7 +41,8 @@ host. So a difference shows that is far below the noise of the host, in seconds.
 FILE has duet: {a: …, b: …} (docs/duet.md), or --a and --b say what differs: each sets one
 key of the file for its side, as --set does for all. A side without any is the file as it
 is. Of two files, what differs between them are the sides; all else is the first one's.
-Without a file, nines measures a built-in network: a container that forwards packets.
+Without a file, nines measures a built-in network: a container that forwards packets. Its
+engines poll, or sleep where other programs want the CPUs.
 
 What is one for the whole host, such as tuning, cannot be a side, nor can another rate:
 such differences are refused with the reason. A file's sweep, search and repeats are left
@@ -65,7 +67,8 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			call.files = args
-			file, err := call.compose(func(format string, args ...any) { terminal.Printf(c.ErrOrStderr(), format+"\n", args...) })
+			say := func(format string, args ...any) { terminal.Printf(c.ErrOrStderr(), format+"\n", args...) }
+			file, err := call.compose(c.Context(), say)
 			if err != nil {
 				return err
 			}
@@ -84,10 +87,15 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 }
 
 // compose is the file with its two sides.
-func (d duetCall) compose(say func(format string, args ...any)) (*spec.File, error) {
+func (d duetCall) compose(ctx context.Context, say func(format string, args ...any)) (*spec.File, error) {
 	file, err := d.base()
 	if err != nil {
 		return nil, err
+	}
+	if len(d.files) == 0 {
+		if err := sleepIfBusy(ctx, file, say); err != nil {
+			return nil, err
+		}
 	}
 	for _, set := range d.sets {
 		if err := file.Set(set); err != nil {

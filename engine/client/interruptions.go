@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// InterruptionsRoom is how long a list is asked for a time: a thread on a busy host is interrupted up to 4,096 times a
-// second. An engine makes the lists of its trials as long.
+// InterruptionsRoom is how long a list is asked for a time: a thread on a busy host is interrupted up to 12,000 times
+// a second. An engine makes the lists of its trials as long.
 func InterruptionsRoom(lasts time.Duration) int {
-	return min(max((int(lasts/time.Second)+1)*4096, 1<<14), 1<<20)
+	return min(max((int(lasts/time.Second)+1)<<14, 1<<16), 1<<20)
 }
 
 // Interruptions is a thread's list: all turns of its loop from the threshold of their kind on.
@@ -35,8 +35,16 @@ type TurnKind struct {
 	ThresholdNs *int64 `json:"threshold_ns"`
 	Unlisted    uint64 `json:"unlisted"`
 	UnlistedNs  int64  `json:"unlisted_ns"`
+	// UnlistedLengths are the lengths of these.
+	UnlistedLengths []UnlistedLength `json:"unlisted_lengths"`
 	// SpentNs is the time of all turns that are not listed.
 	SpentNs int64 `json:"spent_ns"`
+}
+
+// UnlistedLength are turns that took longer than usual, each by less than EachBelowNs, and TotalNs together.
+type UnlistedLength struct {
+	EachBelowNs int64 `json:"each_below_ns"`
+	TotalNs     int64 `json:"total_ns"`
 }
 
 // Interruption is a turn that was interrupted.

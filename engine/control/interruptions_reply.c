@@ -11,6 +11,19 @@ static json_int_t ns(const struct clock_scale *scale, uint64_t ticks)
 	return (json_int_t)clock_ticks_to_ns(scale, ticks);
 }
 
+/* How much longer they took that are not listed, by how much longer each took at most. */
+static json_t *lengths(const struct unlisted *u, const struct clock_scale *scale)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; i < INTERRUPTIONS_DIGITS; i++)
+		if (u->of_digits[i] > 0)
+			json_array_append_new(list,
+					      json_pack("{s:I,s:I}", "each_below_ns",
+							ns(scale, UINT64_C(2) << i) + 1, "total_ns",
+							ns(scale, u->of_digits[i])));
+	return list;
+}
+
 static json_t *kind(const struct interruptions *l, const struct gaps *g,
 		    const struct clock_scale *scale, unsigned k)
 {
@@ -18,9 +31,10 @@ static json_t *kind(const struct interruptions *l, const struct gaps *g,
 	const struct unlisted *out = &l->unlisted[k];
 	uint64_t spent = g->spent_ticks[k] - l->spent_before[k], from = gaps_listed_from(g, k);
 	gaps_kind(k, name, sizeof name);
-	json_t *o = json_pack("{s:i,s:s,s:I,s:I,s:I,s:I}", "kind", (int)k, "name", name, "usual_ns",
-			      ns(scale, gaps_usual(g, k)), "spent_ns", ns(scale, spent), "unlisted",
-			      (json_int_t)out->count, "unlisted_ns", ns(scale, out->ticks));
+	json_t *o = json_pack("{s:i,s:s,s:I,s:I,s:I,s:I,s:o}", "kind", (int)k, "name", name,
+			      "usual_ns", ns(scale, gaps_usual(g, k)), "spent_ns", ns(scale, spent),
+			      "unlisted", (json_int_t)out->count, "unlisted_ns",
+			      ns(scale, out->ticks), "unlisted_lengths", lengths(out, scale));
 	if (from != UINT64_MAX)
 		json_object_set_new(o, "threshold_ns", json_integer(ns(scale, from)));
 	return o;

@@ -108,8 +108,7 @@ static void leave_out(struct gaps *g, unsigned kind, uint64_t ticks)
 	struct interruptions *l = atomic_load_explicit(&g->list, memory_order_acquire);
 	if (!l || catches_up(g, kind, ticks))
 		return;
-	l->unlisted[kind].count++;
-	l->unlisted[kind].ticks += ticks - gaps_usual(g, kind);
+	interruptions_leave_out(l, kind, ticks - gaps_usual(g, kind));
 }
 
 /* A turn of a kind that is not known well enough to call it a gap is listed as one nevertheless. */

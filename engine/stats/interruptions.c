@@ -37,6 +37,15 @@ void interruptions_begin(struct interruptions *l, struct gaps *g)
 	atomic_store_explicit(&g->list, l, memory_order_release);
 }
 
+void interruptions_leave_out(struct interruptions *l, unsigned kind, uint64_t ticks)
+{
+	struct unlisted *u = &l->unlisted[kind];
+	unsigned digit = 63u - (unsigned)__builtin_clzll(ticks | 1);
+	u->count++;
+	u->ticks += ticks;
+	u->of_digits[digit < INTERRUPTIONS_DIGITS ? digit : INTERRUPTIONS_DIGITS - 1] += ticks;
+}
+
 void interruptions_add(struct interruptions *l, unsigned kind, uint64_t at_ticks,
 		       uint64_t length_ticks)
 {

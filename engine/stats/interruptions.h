@@ -16,11 +16,13 @@
 #include <stdatomic.h>
 
 enum {
-	/* Busy shared hosts interrupt a thread 1,200 to 4,000 times a second. */
-	INTERRUPTIONS_PER_SECOND = 4096,
-	INTERRUPTIONS_MIN = 1 << 14,
+	/* Busy shared hosts interrupt a thread 1,200 to 12,000 times a second. */
+	INTERRUPTIONS_PER_SECOND = 1 << 14,
+	INTERRUPTIONS_MIN = 1 << 16,
 	/* 16 MiB. */
 	INTERRUPTIONS_MAX = 1 << 20,
+	/* Binary digits of a length in ticks. */
+	INTERRUPTIONS_DIGITS = 40,
 };
 
 struct interruption {
@@ -29,9 +31,10 @@ struct interruption {
 };
 
 /* Turns of a kind that were long, but no interruptions, and that do not make up for one; and how much
- * longer they took than usual. */
+ * longer they took than usual: all, and those of less than 2^(i + 1) ticks and no less than 2^i. */
 struct unlisted {
 	uint64_t count, ticks;
+	uint64_t of_digits[INTERRUPTIONS_DIGITS];
 };
 
 struct interruptions {
@@ -51,6 +54,9 @@ uint32_t interruptions_room(uint64_t ns);
 int interruptions_new(struct interruptions **out, uint32_t room);
 void interruptions_free(struct interruptions *l);
 void interruptions_begin(struct interruptions *l, struct gaps *g);
+
+/* A turn that is not listed took this much longer than usual. */
+void interruptions_leave_out(struct interruptions *l, unsigned kind, uint64_t ticks);
 
 void interruptions_add(struct interruptions *l, unsigned kind, uint64_t at_ticks,
 		       uint64_t length_ticks);

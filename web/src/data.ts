@@ -161,6 +161,7 @@ export interface DuetComparison {
   ratio: Bounded | null;
   decision: string;
   why?: string;
+  remains?: string;
   needs_ns?: number;
 }
 
@@ -230,6 +231,11 @@ export interface GapMeter {
   wakes?: Wakes;
 }
 
+export interface UnlistedLength {
+  each_below_ns: number;
+  total_ns: number;
+}
+
 export interface Turns {
   thread: string;
   kind: string;
@@ -238,6 +244,7 @@ export interface Turns {
   spent_ns: number;
   unlisted: number;
   unlisted_ns: number;
+  unlisted_lengths?: UnlistedLength[];
 }
 
 export interface Counter {

@@ -84,24 +84,48 @@ static __always_inline void list(__u32 witness, enum kind kind, __u64 begin, __u
 	*(volatile __u64 *)&row->length = length;
 }
 
+static __always_inline bool learns(struct usual *usual, __u64 length)
+{
+	if (usual->count >= LEARN_TIMES)
+		return false;
+	__sync_fetch_and_add(&usual->sum, length);
+	__sync_fetch_and_add(&usual->count, 1);
+	return true;
+}
+
 /* The same for what takes a while anyway: listed if it takes much longer than usual, as the engine's gap meter does. */
 static __always_inline void list_unusual(__u32 witness, enum kind kind, __u64 begin, __u64 length)
 {
 	struct usual *usual = bpf_map_lookup_elem(&usuals, &witness);
 	__u64 mean;
 
-	if (!usual)
+	if (!usual || learns(usual, length))
 		return;
-	if (usual->count < LEARN_TIMES) {
-		__sync_fetch_and_add(&usual->sum, length);
-		__sync_fetch_and_add(&usual->count, 1);
-		return;
-	}
 	mean = usual->sum / usual->count;
 	if (length > FACTOR * mean)
 		list(witness, kind, begin, length);
 	else if (length > FACTOR_LONG * mean)
 		__sync_fetch_and_add(&usual->unlisted, length - mean);
+}
+
+/* A real-time thread takes its CPU from others at once, which is no interruption, as leaving idle is none. */
+static __always_inline bool real_time(const struct task_struct *task)
+{
+	/* MAX_RT_PRIO (include/linux/sched/prio.h) */
+	return BPF_CORE_READ(task, prio) < 100;
+}
+
+/* A thread was woken on a CPU that another one had. Where it got the CPU about as fast as usual, a quiet host would not
+ * have been faster. */
+static __always_inline void list_slow(const struct task_struct *task, __u32 witness, __u64 begin,
+				      __u64 length)
+{
+	struct usual *usual = bpf_map_lookup_elem(&usuals, &witness);
+
+	if (!usual || (real_time(task) && learns(usual, length)))
+		return;
+	if (usual->count < LEARN_TIMES || length > FACTOR_LONG * (usual->sum / usual->count))
+		list(witness, KIND_WAKE, begin, length);
 }
 
 static __always_inline void leaves(struct task_struct *prev, struct cpu *cpu, bool runnable,
@@ -141,7 +165,7 @@ static __always_inline void runs(struct task_struct *next, const struct cpu *cpu
 	else if (state == STOPPED)
 		list(thread->witness, KIND_STOPPED, since, now - since);
 	else if (state == WOKEN && others)
-		list(thread->witness, KIND_WAKE, since, now - since);
+		list_slow(next, thread->witness, since, now - since);
 	else if (state == WOKEN && was_idle) /* to leave idle takes a while */
 		list_unusual(thread->witness, KIND_WAKE, since, now - since);
 }

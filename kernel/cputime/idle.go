@@ -1,4 +1,5 @@
-package measure
+// Package cputime reads what CPUs spend their time with.
+package cputime
 
 import (
 	"context"

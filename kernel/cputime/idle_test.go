@@ -1,4 +1,4 @@
-package measure
+package cputime
 
 import "testing"
 

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/cputime"
+	"nines.dev/nines/spec"
+)
+
+const (
+	// pollers is how many threads of the built-in duet poll: the generator and the forwarder.
+	pollers = 2
+	// lookAround is how long the CPUs are watched before.
+	lookAround = 500 * time.Millisecond
+	// spare is how much of each poller's CPU others may take: less than this part.
+	spare = 0.1
+)
+
+// sleepIfBusy has the engines of the built-in duet sleep where other programs want the CPUs: one that polls then waits for
+// milliseconds, again and again, and one that sleeps, with a real-time priority, is before the others as soon as it is woken.
+func sleepIfBusy(ctx context.Context, file *spec.File, say func(format string, args ...any)) error {
+	idle, err := cputime.Idle(ctx, lookAround)
+	if err != nil {
+		return err
+	}
+	cpus := float64(runtime.NumCPU())
+	if idle*cpus >= pollers*(1-spare) {
+		return nil
+	}
+	sets, how := []string{"traffic.wait=block", "nodes.*.app.wait=block"}, "sleep until packets come"
+	if mayBeRealTime() {
+		sets, how = append(sets, "nodes.*.scheduling={policy: fifo, priority: 1}"), how+", at real-time priority 1"
+	}
+	for _, set := range sets {
+		if err := file.Set(set); err != nil {
+			return fmt.Errorf("the built-in duet, on a busy host: %w", err)
+		}
+	}
+	say("%s: other programs use %.1f of %.0f CPUs, so the engines %s; --set traffic.wait=spin lets them poll", file.Name(), (1-idle)*cpus, cpus, how)
+	return nil
+}
+
+// mayBeRealTime tries it on a thread of its own, which ends with it.
+func mayBeRealTime() bool {
+	answer := make(chan bool)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		answer <- unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) == nil
+	}()
+	return <-answer
+}
