@@ -242,7 +242,7 @@ func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 		f, ok := n.number()
 		if !ok && r.packetRate && n.tag == "!!str" {
 			var err error
-			f, err = parsePacketRate(n.text)
+			f, err = ParsePacketRate(n.text)
 			ok = err == nil
 		}
 		if !ok {

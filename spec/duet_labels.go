@@ -32,17 +32,32 @@ func labels(sides []Run) [2]string {
 		if wrong != nil {
 			return named
 		}
-		n := side.tree.at(goal.places[0])
-		if !side.tree.holds(goal.places[0]) || n.kind != scalar || n.isNull() || len(n.text) > longestLabel {
+		key := paths[0][strings.LastIndex(paths[0], ".")+1:]
+		if !side.tree.holds(goal.places[0]) {
+			values[i] = "default " + key
+			continue
+		}
+		n := nameIn(side.tree.at(goal.places[0]))
+		if n.kind != scalar || n.isNull() || len(n.text) > longestLabel {
 			return named
 		}
 		values[i] = n.text
 		if n.tag != "!!str" || !matches(wordPattern, n.text) { // a number says nothing without its key
-			values[i] = paths[0][strings.LastIndex(paths[0], ".")+1:] + "=" + n.text
+			values[i] = key + "=" + n.text
 		}
 	}
 	if values[0] == values[1] {
 		return named
 	}
 	return values
+}
+
+// nameIn is the name of the only thing in a list, such as a service; any other value is itself.
+func nameIn(n *node) *node {
+	if n.kind == list && len(n.items) == 1 {
+		if name := n.items[0].get("name"); name != nil {
+			return name
+		}
+	}
+	return n
 }

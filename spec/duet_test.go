@@ -235,7 +235,9 @@ func TestLabels(t *testing.T) {
 	for _, c := range []struct{ a, b, wantA, wantB string }{
 		{"{links.mid.kind: veth}", "{links.mid.kind: xdp}", "veth", "xdp"},
 		{"{}", "{nodes.two.app.kind: route}", "forward", "route"},
-		{"{}", "{nodes.beside.runtime: lxc}", "side a", "side b"},
+		{"{}", "{nodes.beside.runtime: lxc}", "default runtime", "lxc"},
+		{"{}", "{links.mid.gro: true}", "default gro", "gro=true"},
+		{"{nodes.beside.services: [{name: old, run: [a]}]}", "{nodes.beside.services: [{name: new, run: [a]}]}", "old", "new"},
 		{"{links.mid.kind: veth}", "{links.out.kind: xdp}", "side a", "side b"},
 		{"{links.mid.mtu: 1500}", "{links.mid.mtu: 9000}", "mtu=1500", "mtu=9000"},
 		{"{links.mid.kind: veth}", "{links.mid.kind: veth}", "side a", "side b"},

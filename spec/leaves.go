@@ -73,7 +73,8 @@ func (l Leaves) Descriptor() *LeavesDescriptor {
 	return &LeavesDescriptor{Leaves: l}
 }
 
-func leavesNames() []string {
+// LeavesNames lists the ways that packets leave a device.
+func LeavesNames() []string {
 	names := make([]string, len(leaves))
 	for i, d := range leaves {
 		names[i] = string(d.Leaves)

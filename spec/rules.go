@@ -368,7 +368,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Clock]():              texts(ClockOwn, ClockShared, ClockRealtime),
 	reflect.TypeFor[RootfsKind]():         rootfsThat(func(*RootfsDescriptor) bool { return true }),
 	reflect.TypeFor[AppKind]():            appKinds(),
-	reflect.TypeFor[Leaves]():             leavesNames(),
+	reflect.TypeFor[Leaves]():             LeavesNames(),
 	reflect.TypeFor[ForwardedBy]():        texts(ForwardedByKernel, ForwardedByOwn),
 	reflect.TypeFor[LinkKind]():           texts(LinkKinds()...),
 	reflect.TypeFor[MethodKind]():         methodsWith("kind"),

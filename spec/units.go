@@ -92,8 +92,8 @@ func ParseBitRate(text string) (BitRate, error) {
 	return BitRate(parseWithUnit(text, bitRateUnits)), nil
 }
 
-// parsePacketRate reads "100k" or "1.5M".
-func parsePacketRate(text string) (float64, error) {
+// ParsePacketRate reads "100k" or "1.5M".
+func ParsePacketRate(text string) (float64, error) {
 	if !packetRateForm.MatchString(text) {
 		return 0, errors.New("not a number of packets a second, such as 10000, 100k or 1.5M")
 	}

@@ -56,6 +56,8 @@ var mayImport = map[string][]string{
 
 	"plan": {"spec", "host", "terminal"},
 
+	"draft": {"spec"},
+
 	// Protocols know only what is done to a node, and who wires them to a lab.
 	"power":         {},
 	"power/ipmi":    {"power"},

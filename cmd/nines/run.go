@@ -197,22 +197,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // measure measures a loaded file, or what is left of the result to resume.
 func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io.Writer) error {
-	// Before the host is read: releases what a measurement that died had taken of it.
-	if err := lab.RemoveOrphans(ctx); err != nil {
-		return err
-	}
-	inventory, err := host.Read()
-	if err != nil {
-		return err
-	}
-	runs, err := file.Runs()
-	if err != nil {
-		return err
-	}
-	if inventory, err = withUplinks(inventory, runs); err != nil {
-		return err
-	}
-	experiment, err := measure.Prepare(file, inventory)
+	experiment, inventory, err := prepared(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -252,6 +237,27 @@ func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io
 		return errors.Join(err, errors.New(leftOut.Error())) // its exit code is only for runs without other errors
 	}
 	return err
+}
+
+// prepared plans the runs of a file on this host, and returns what the host is.
+func prepared(ctx context.Context, file *spec.File) (*measure.Experiment, *host.Inventory, error) {
+	// Before the host is read: releases what a measurement that died had taken of it.
+	if err := lab.RemoveOrphans(ctx); err != nil {
+		return nil, nil, err
+	}
+	inventory, err := host.Read()
+	if err != nil {
+		return nil, nil, err
+	}
+	runs, err := file.Runs()
+	if err != nil {
+		return nil, nil, err
+	}
+	if inventory, err = withUplinks(inventory, runs); err != nil {
+		return nil, nil, err
+	}
+	experiment, err := measure.Prepare(file, inventory)
+	return experiment, inventory, err
 }
 
 // resumable adds to an error how to measure the rest, if any is left.

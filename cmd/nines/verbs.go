@@ -39,6 +39,8 @@ func verbGroups() []verbGroup {
 		{"measure", "Measure:", []*cobra.Command{
 			newRunCommand(),
 			newDuetCommand(),
+			newTryCommand(),
+			newInitCommand(),
 			newCaptureCommand(),
 			newAnalyzeCommand(),
 			newTraceCommand(),
