@@ -159,7 +159,7 @@ func compare(c Comparison, a, b []Group, when func(a, b Group) (timing, []Group,
 		}
 		matched[key] = true
 		ran, runs, days := when(g, other)
-		pair := Pair{Variables: g.Variables, A: g, B: other, Against: against(g, other, ran, days)}
+		pair := Pair{Variables: g.Variables, A: g, B: other, Against: against(g, other, ran, days, [2]string{"A", "B"})}
 		for _, f := range AllFigures() {
 			figure := compareFigure(f, g, other)
 			figure.widen(runs)

@@ -55,20 +55,20 @@ const (
 )
 
 // against says why the trials of a pair cannot decide; empty if they can. days is on how many the reference has this
-// pair; −1 without a reference.
-func against(a, b Group, when timing, days int) []string {
+// pair; −1 without a reference. The sides have these names.
+func against(a, b Group, when timing, days int, names [2]string) []string {
 	reasons := []string{}
 	valid := [2]int{}
 	for i, side := range []Group{a, b} {
 		invalid := side.Verdicts()[result.Invalid]
 		if invalid > 0 {
-			reasons = append(reasons, fmt.Sprintf("%d of %s of %c %s invalid", invalid, terminal.Count(len(side.Trials), "trial"), 'A'+i, isAre(invalid)))
+			reasons = append(reasons, fmt.Sprintf("%d of %s of %s %s invalid", invalid, terminal.Count(len(side.Trials), "trial"), names[i], isAre(invalid)))
 		}
 		valid[i] = len(side.Trials) - invalid
 	}
 	if min(valid[0], valid[1]) < fewestTrials {
-		reasons = append(reasons, fmt.Sprintf("A has %s and B %d, and a decision needs %d a side: set 'repeat' to %d",
-			terminal.Count(valid[0], "valid trial"), valid[1], fewestTrials, fewestTrials))
+		reasons = append(reasons, fmt.Sprintf("%s has %s and %s %d, and a decision needs %d a side: set 'repeat' to %d",
+			names[0], terminal.Count(valid[0], "valid trial"), names[1], valid[1], fewestTrials, fewestTrials))
 	}
 	switch {
 	case when != apart:

@@ -60,6 +60,9 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		for _, t := range duets {
 			writeDuet(&out, s, t)
 		}
+		if len(duets) == 0 && len(options.Searches) == 0 && !options.Repeats {
+			writeAnswer(&out, s, summary)
+		}
 		if !onlyScripts(summary.Trials) && len(duets) == 0 { // a duet is the only trial of its file
 			_ = trialTable(summary, groups, repeats, options).Write(&out, s) // cannot fail
 		}

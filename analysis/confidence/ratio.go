@@ -8,8 +8,11 @@ import (
 // interval at Level. Each side is resampled separately (Efron and Tibshirani, chapter 8, two
 // samples). N is the smaller side's. There is no interval if a side has a single value, or if a
 // draw of a has the median 0.
-func Ratio(a, b []float64, seed uint64) Interval {
-	o := Options{Seed: seed}.withDefaults()
+func Ratio(a, b []float64, seed uint64) Interval { return RatioBy(a, b, Options{Seed: seed}) }
+
+// RatioBy is Ratio at another level or with another number of draws.
+func RatioBy(a, b []float64, o Options) Interval {
+	o = o.withDefaults()
 	interval := Interval{Level: o.Level, N: min(len(a), len(b))}
 	if interval.N == 0 {
 		return interval

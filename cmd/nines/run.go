@@ -292,7 +292,7 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	}
 	written = errors.Join(written, writer.Close())
 	if r.format == "json" {
-		return errors.Join(command.WriteJSON(stdout, withSearches{writer.Summary(), writer.Searches()}), written)
+		return errors.Join(command.WriteJSON(stdout, printed{writer.Summary(), writer.Searches(), report.Answer(writer.Summary())}), written)
 	}
 	err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{Searches: writer.Searches()})
 	if err == nil && written == nil {
@@ -311,10 +311,11 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// withSearches is summary.json with the content of searches.json, if any.
-type withSearches struct {
+// printed is summary.json with the content of searches.json and what the trials decide, in sentences, if any.
+type printed struct {
 	result.Summary
 	Searches []result.Search `json:"searches,omitempty"`
+	Answer   []string        `json:"answer,omitempty"`
 }
 
 // liveWatcher shows a measurement while it runs.
