@@ -50,7 +50,7 @@ func duetTable(t result.Trial) *terminal.Table {
 	table.Words("verdict")
 	for i, stream := range t.Streams {
 		side := t.Duet.Sides[i]
-		cells := []any{side.Name, clipped(terminal.Plain(side.Settings)), terminal.Grouped(stream.OfferedPPS), lossText(stream)}
+		cells := []any{side.Name, settingsText(side), terminal.Grouped(stream.OfferedPPS), lossText(stream)}
 		for _, name := range tableLatencies {
 			cells = append(cells, nsText(stream.Latency.Figure(name)))
 		}
@@ -63,13 +63,18 @@ func duetTable(t result.Trial) *terminal.Table {
 	return table
 }
 
-// clipped keeps a table narrow; the page and summary.json have the whole.
-func clipped(text string) string {
+// settingsText keeps a table narrow: what is too long is told by what the side is called. The page and summary.json have the whole.
+func settingsText(side result.DuetSide) string {
 	const most = 40
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
+	text := terminal.Plain(side.Settings)
+	runes := []rune(text)
+	switch {
+	case len(runes) <= most:
+		return text
+	case side.Label != "" && side.Label != "side "+side.Name:
+		return terminal.Plain(side.Label)
 	}
-	return text
+	return string(runes[:most-1]) + "…"
 }
 
 func lossText(s result.Stream) string {
