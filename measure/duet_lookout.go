@@ -58,6 +58,7 @@ func (l *lookout) look(trafficNs int64) bool {
 	}
 	again := &looks{trial: duet.NewTrial(optionsOf(l.asked))}
 	again.through(slices.Clone(l.packets), withoutPauses(interruptedCPUs(heard), l.pauses()), l.at)
+	l.tell(again.last, unseenParts(heard))
 	for _, a := range again.last.Answers {
 		asked := slices.ContainsFunc(l.asked.Ask, func(text string) bool { return questionOf(text) == a.Question })
 		never := a.Question.Undisturbed && unseenParts(heard) != ""
@@ -66,6 +67,17 @@ func (l *lookout) look(trafficNs int64) bool {
 		}
 	}
 	return true
+}
+
+// tell tells the watcher what is decided so far of what was asked.
+func (l *lookout) tell(seen duet.Look, unseen string) {
+	d := duetOf(l.asked, l.run.plan.Duet)
+	if d == nil {
+		return
+	}
+	d.TrafficNs, d.Looks = seen.AtNs, len(l.at)
+	d.Comparisons = slices.DeleteFunc(compared(seen, l.asked.Ask, unseen), func(c result.DuetComparison) bool { return !c.Asked })
+	l.bench.watch.Looked(*d)
 }
 
 // pauses are those that have ended, each with when it began by the clock of the trial, and its length.

@@ -78,8 +78,9 @@ func (s silent) Window(result.Trial) {
 	}
 }
 func (s silent) Found(result.Search) {}
-func (s silent) Progress(_ int, _, received uint64) {
-	if s.received != nil && received > 0 {
+func (s silent) Looked(result.Duet)  {}
+func (s silent) Progress(now Progress) {
+	if s.received != nil && now.Received > 0 {
 		s.received()
 	}
 }

@@ -36,7 +36,7 @@ type acting struct {
 	progress func()
 }
 
-func (a acting) Progress(int, uint64, uint64) { a.progress() }
+func (a acting) Progress(Progress) { a.progress() }
 
 // TestATrialWithARestartIsInvalid: it says which node was restarted and why, whether someone asked for
 // it or the node had died; the next trial says nothing of it, and all are on the same lab.

@@ -151,7 +151,9 @@ type Watcher interface {
 	// Skipped reports a combination that is not measured, and why.
 	Skipped(skipped result.Skipped)
 	// Progress is called about once a second within a trial.
-	Progress(second int, sent, received uint64)
+	Progress(now Progress)
+	// Looked delivers what a duet that goes on has decided so far, of what was asked; any goroutine calls it.
+	Looked(so result.Duet)
 	// Measured delivers a finished trial.
 	Measured(trial result.Trial)
 	// Died reports a trial that could not be finished, and why.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"nines.dev/nines/engine/client"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/result"
 )
 
@@ -102,9 +102,10 @@ func (b *bench) observe(ctx context.Context, r run, repeat int, o *observation) 
 	defer b.generator.Look(nil)
 	// The seed follows from the repeat, so a Poisson stream is the same for all compared runs, and
 	// differs between repeats.
+	course := courseOf(len(r.plan.Streams()))
 	var err error
-	if o.outcome, err = b.generator.Run(ctx, r.stream, uint64(repeat), func(p client.Progress) {
-		b.watch.Progress(p.Second, p.Sent, p.Received)
+	if o.outcome, err = b.generator.Run(ctx, r.stream, uint64(repeat), func(p traffic.Progress) {
+		b.watch.Progress(course.with(p))
 	}); err != nil {
 		return nil, abandon(err)
 	}

@@ -77,6 +77,14 @@ func unitOf(c result.DuetComparison) string {
 	return " µs"
 }
 
+// scaleOf makes microseconds of nanoseconds, and percent of a share.
+func scaleOf(c result.DuetComparison) float64 {
+	if c.Quantity == lossQuantity {
+		return 100
+	}
+	return 1e-3
+}
+
 // sizeText is the size of a difference with its interval, whichever side is lower.
 func sizeText(c result.DuetComparison) string {
 	if c.Difference == nil {
@@ -86,10 +94,7 @@ func sizeText(c result.DuetComparison) string {
 	if size.Value < 0 {
 		size = result.Bounded{Value: -size.Value, Low: -size.High, High: -size.Low}
 	}
-	scale := 1e-3
-	if c.Quantity == lossQuantity {
-		scale = 100
-	}
+	scale := scaleOf(c)
 	return fmt.Sprintf("%s%s (%s to %s)", terminal.Significant(size.Value*scale), unitOf(c), terminal.Significant(size.Low*scale), terminal.Significant(size.High*scale))
 }
 

@@ -36,9 +36,14 @@ type Live struct {
 	done    int
 	running string // the running trial; "" for none
 	line    terminal.Line
-	// searching is set during a search, whose length is unknown; said is when it last wrote a line.
+	// searching is set during a search, whose length is unknown; said is when there last was a line on a trial that runs.
 	searching bool
 	said      time.Time
+	// judged counts the verdicts of the trials so far.
+	judged map[result.Verdict]int
+	// looked is what the running duet has decided, of which that many are decided.
+	looked  string
+	decided int
 }
 
 // NewLive starts showing a run on w.
@@ -79,26 +84,11 @@ func (l *Live) status(format string, args ...any) {
 func (l *Live) Begin(variables map[string]any, repeat int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running = fmt.Sprintf("%s, repeat %d", Describe(variables), repeat)
-	l.progress(0, l.options.TrialTime)
-}
-
-// Progress says how far the running trial is; of is 0 if unknown.
-func (l *Live) Progress(done, of time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.progress(done, of)
-}
-
-func (l *Live) progress(done, of time.Duration) {
-	line := fmt.Sprintf("%s  %s", l.number(l.done+1), l.running)
-	if of > 0 {
-		line += fmt.Sprintf("  %s of %s", terminal.Span(min(done, of)), terminal.Span(of))
+	l.running, l.looked, l.decided = "", "", 0
+	if l.options.Total > 1 {
+		l.running = fmt.Sprintf("%s, repeat %d", Describe(variables), repeat)
 	}
-	if left, ok := l.left(); ok && !l.searching {
-		line += fmt.Sprintf(", about %s left", terminal.Span(left))
-	}
-	l.status("%s", line)
+	l.progress(Progress{Of: l.options.TrialTime})
 }
 
 // Trial shows a finished trial.
@@ -109,6 +99,10 @@ func (l *Live) Trial(t result.Trial) {
 	l.done++
 	l.ended = l.options.Now()
 	l.running = ""
+	if l.judged == nil {
+		l.judged = map[result.Verdict]int{}
+	}
+	l.judged[t.Verdict]++
 	l.figures(t, fmt.Sprintf("%s  %s", l.number(l.done), Describe(t.Variables)))
 }
 

@@ -75,7 +75,7 @@ func (l *Live) Searching(p SearchProgress) {
 	}
 	l.searching = true
 	if l.style.Terminal {
-		l.progress(0, p.Lasts)
+		l.progress(Progress{Of: p.Lasts})
 		return
 	}
 	if strings.HasPrefix(p.Purpose, result.WindowPurpose) {

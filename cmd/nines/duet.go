@@ -12,7 +12,6 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
-	"nines.dev/nines/terminal/command"
 )
 
 // builtInDuet is what is measured without a file.
@@ -67,12 +66,14 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			call.files = args
-			say := func(format string, args ...any) { terminal.Printf(c.ErrOrStderr(), format+"\n", args...) }
+			stderr := call.progressOf(c.ErrOrStderr())
+			say := func(format string, args ...any) { terminal.Printf(stderr, format+"
+", args...) }
 			file, err := call.compose(c.Context(), say)
 			if err != nil {
 				return err
 			}
-			return call.measure(c.Context(), file, c.OutOrStdout(), c.ErrOrStderr())
+			return call.measure(c.Context(), file, c.OutOrStdout(), stderr)
 		},
 	}
 	c.Flags().StringArrayVar(&call.a, "a", nil, "what is different on side a: KEY=VALUE (repeatable)")
@@ -81,8 +82,7 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 	c.Flags().StringArrayVar(&call.ask, "ask", nil, "what has to be decided: p50, 'undisturbed p99', loss and others (repeatable)")
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file, on both sides: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
-	command.FormatFlag(c, &call.format)
-	c.Flag("format").Usage = "what to print at the end: table or json (summary.json)"
+	call.outputFlags(c)
 	return c
 }
 

@@ -29,6 +29,7 @@ type runCall struct {
 	sets   []string
 	out    string
 	format string
+	quiet  bool
 	// resume is the folder of a result to continue, instead of a file to start with.
 	resume string
 }
@@ -81,9 +82,15 @@ Trials that are invalid for other reasons are results: the exit code is 0.`,
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
 	c.Flags().StringVar(&call.resume, "resume", "", "continue the result in this folder, whose run was cut off")
-	command.FormatFlag(c, &call.format)
-	c.Flag("format").Usage = "what to print at the end: table or json (summary.json)"
+	call.outputFlags(c)
 	return c
+}
+
+// outputFlags are those that say what is printed.
+func (r *runCall) outputFlags(c *cobra.Command) {
+	command.FormatFlag(c, &r.format)
+	c.Flag("format").Usage = "what to print at the end: table or json (summary.json); with json progress is lines of JSON, too"
+	c.Flags().BoolVar(&r.quiet, "quiet", false, "print only the result, and errors")
 }
 
 // checkResume checks that the call gives nothing that the result already has.
@@ -165,6 +172,10 @@ func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventor
 
 // begin prints what will be measured.
 func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, left int) {
+	if events, is := w.(*report.Events); is {
+		events.Started(experiment.Name(), writer.Dir(), left)
+		return
+	}
 	what := fmt.Sprintf("%s, about %v of traffic", terminal.Count(experiment.Trials(), "trial"), experiment.Duration().Round(time.Second))
 	if !experiment.HasTraffic() {
 		what = terminal.Count(experiment.Trials(), "trial") + " of scripts"
@@ -197,6 +208,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // measure measures a loaded file, or what is left of the result to resume.
 func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io.Writer) error {
+	stderr = r.progressOf(stderr)
 	experiment, inventory, err := prepared(ctx, file)
 	if err != nil {
 		return err
@@ -220,7 +232,7 @@ func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io
 	left := experiment.Left(writer)
 	begin(stderr, experiment, writer, left)
 	// Progress goes to standard error; standard output has only the result.
-	live := report.NewLive(stderr, report.LiveOptions{Total: left, TrialTime: experiment.TrialTime()})
+	live := viewOf(stderr, report.LiveOptions{Total: left, TrialTime: experiment.TrialTime()})
 	measured := session.Measure(ctx, writer, &liveWatcher{live: live})
 	live.Close()
 	if writer.Empty() {
@@ -292,6 +304,9 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	}
 	written = errors.Join(written, writer.Close())
 	if r.format == "json" {
+		if events, is := stderr.(*report.Events); is && written == nil {
+			events.Ended(writer.Dir())
+		}
 		return errors.Join(command.WriteJSON(stdout, printed{writer.Summary(), writer.Searches(), report.Answer(writer.Summary())}), written)
 	}
 	err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{Searches: writer.Searches()})
@@ -316,55 +331,4 @@ type printed struct {
 	result.Summary
 	Searches []result.Search `json:"searches,omitempty"`
 	Answer   []string        `json:"answer,omitempty"`
-}
-
-// liveWatcher shows a measurement while it runs.
-type liveWatcher struct {
-	live  *report.Live
-	lasts time.Duration // the running trial
-}
-
-func (w *liveWatcher) Doing(what string) { w.live.Status("%s", what) }
-
-func (w *liveWatcher) Noted(note string) { w.live.Say("%s", note) }
-
-func (w *liveWatcher) Baseline(variables map[string]any) {
-	w.live.Status("baseline of the generator alone")
-}
-
-func (w *liveWatcher) Trial(variables map[string]any, repeat int, lasts time.Duration) {
-	w.lasts = lasts
-	w.live.Begin(variables, repeat)
-}
-
-func (w *liveWatcher) Maximum(variables map[string]any, lasts time.Duration) {
-	w.live.Status("the maximum: %s", report.Describe(variables))
-}
-
-func (w *liveWatcher) Searching(s measure.SearchState) {
-	w.lasts = s.Lasts
-	w.live.Searching(report.SearchProgress{
-		Variables: s.Variables, Method: s.Method, Trials: s.Trials, Purpose: s.Purpose,
-		RatePPS: s.RatePPS, Lasts: s.Lasts, LosslessPPS: s.LosslessPPS, LossyPPS: s.LossyPPS,
-	})
-}
-
-func (w *liveWatcher) Window(trial result.Trial) { w.live.Window(trial) }
-
-func (w *liveWatcher) Found(search result.Search) { w.live.Found(search) }
-
-func (w *liveWatcher) Skipped(skipped result.Skipped) { w.live.Skipped(skipped) }
-
-func (w *liveWatcher) Progress(second int, _, _ uint64) {
-	w.live.Progress(time.Duration(second)*time.Second, w.lasts)
-}
-
-func (w *liveWatcher) Measured(trial result.Trial) { w.live.Trial(trial) }
-
-func (w *liveWatcher) Died(death measure.Death) {
-	if death.Fate == measure.Again {
-		w.live.Say("%s; once more", death.Reason)
-		return
-	}
-	w.live.Lost(death.Variables, death.Repeat, death.Reason)
 }

@@ -15,7 +15,6 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
-	"nines.dev/nines/terminal/command"
 )
 
 // tryCall holds the options of nines try.
@@ -58,15 +57,14 @@ that was measured: 'nines run' takes it as it is.`,
   nines try veth xdp --save lab.yaml         # and the file of it`,
 		RunE: func(c *cobra.Command, args []string) error {
 			call.words.Words, call.words.Arguments = wordsOf(c, args)
-			return call.try(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			return call.try(c.Context(), c.OutOrStdout(), call.progressOf(c.ErrOrStderr()))
 		},
 	}
 	draftFlags(c, &call.words)
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.save, "save", "", "write the file that is measured, which must not exist yet")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
-	command.FormatFlag(c, &call.format)
-	c.Flag("format").Usage = "what to print at the end: table or json (summary.json)"
+	call.outputFlags(c)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,7 +74,16 @@ func TestASavedFileIsWhatWasMeasured(t *testing.T) {
 	if err != nil || string(kept) != string(text) || !strings.Contains(string(text), "#     loadgen:tx ──in──") {
 		t.Errorf("saved %s\n%v\nmeasured %s", text, err, kept)
 	}
-	if code, _, said := call("run", saved, "--out", out); code != exit.Done {
-		t.Errorf("run: exit code %d, %s", code, said)
+	if code, out, said := call("run", saved, "--out", out, "--quiet"); code != exit.Done || said != "" || !strings.Contains(out, "received") {
+		t.Errorf("run --quiet: exit code %d, %s%s", code, out, said)
+	}
+	_, summary, said := call("run", saved, "--out", out, "--format", "json")
+	for line := range strings.Lines(said) {
+		if !json.Valid([]byte(line)) || !strings.HasPrefix(line, `{"event":`) {
+			t.Errorf("progress as JSON: %s", line)
+		}
+	}
+	if !json.Valid([]byte(summary)) || !strings.Contains(said, `"event":"ended"`) {
+		t.Errorf("%s%s", summary, said)
 	}
 }

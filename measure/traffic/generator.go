@@ -228,8 +228,10 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 // Run runs one trial, with the rate, pattern and times of stream. Settings of the open ports, such
 // as the frame size, come from the plan. When ctx ends first, it ends the trial and returns what
 // was measured with Interrupted set.
-func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, progress func(client.Progress)) (Outcome, error) {
-	return g.run(ctx, g.trialOf(stream, seed), progress)
+func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, progress func(Progress)) (outcome Outcome, err error) {
+	telling := g.telling(progress)
+	defer func() { err = errors.Join(err, telling.end()) }()
+	return g.run(ctx, g.trialOf(stream, seed), telling)
 }
 
 // trialOf is a trial in which each stream has the same rate.
@@ -249,7 +251,7 @@ func (g *Generator) trialOf(stream spec.Traffic, seed uint64) client.Trial {
 	return trial
 }
 
-func (g *Generator) run(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
+func (g *Generator) run(ctx context.Context, trial client.Trial, telling *telling) (Outcome, error) {
 	if g.tracing != nil {
 		trial.Ordinary, trial.Notices = g.tracing.Ordinary, g.tracing.Notices
 	}
@@ -258,9 +260,9 @@ func (g *Generator) run(ctx context.Context, trial client.Trial, progress func(c
 		run = g.runLoop
 	}
 	if l := g.looksAt(trial); l != nil {
-		return l.during(func() (Outcome, error) { return run(ctx, trial, progress) })
+		return l.during(func() (Outcome, error) { return run(ctx, trial, telling) })
 	}
-	return run(ctx, trial, progress)
+	return run(ctx, trial, telling)
 }
 
 // Probe is Run without what recorders want of a trial: nothing is announced or written for its packets, and they are
@@ -276,7 +278,7 @@ func (g *Generator) Probe(ctx context.Context, stream spec.Traffic) (Outcome, er
 	return g.run(ctx, trial, nil)
 }
 
-func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
+func (g *Generator) runLoop(ctx context.Context, trial client.Trial, telling *telling) (Outcome, error) {
 	trial.Role, trial.CPU = "loop", g.lab.Plan().GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
 	trial.Streams = g.between(trial.Streams, true, true)
 	if !g.files.none() {
@@ -284,7 +286,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 	}
 	trial.Arrivals = g.arrivalsIn(trial, []string{firstFile, secondFile, thirdFile})
 	defer g.tx.abortOn(ctx)()
-	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress, g.asked(), g.begun))
+	result, err := g.tx.Trial(trial, g.tx.events(ctx, telling.whole(), g.asked(), g.begun))
 	if err != nil {
 		return Outcome{}, g.failed(g.tx, err)
 	}
@@ -297,9 +299,9 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 // runPair gives both engines the same start, and a later one if either was not ready by then, for
 // example on a busy host or with a slow switch. After Ctrl-C, too: the next try is interrupted, and the
 // trial is kept as such.
-func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
+func (g *Generator) runPair(ctx context.Context, trial client.Trial, telling *telling) (Outcome, error) {
 	for lead := pairLead; ; lead *= 2 {
-		outcome, err := g.runPairIn(ctx, lead, trial, progress)
+		outcome, err := g.runPairIn(ctx, lead, trial, telling)
 		var refused *client.Error
 		tooLate := errors.As(err, &refused) && refused.Errno == "ETIME"
 		if !tooLate || lead >= pairLeadMax {
@@ -308,7 +310,7 @@ func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress fu
 	}
 }
 
-func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
+func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial client.Trial, telling *telling) (Outcome, error) {
 	sink, generate, before, err := g.agree(lead, trial)
 	if err != nil {
 		return Outcome{}, err
@@ -331,14 +333,14 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}
 	received := make(chan half, 1)
 	go func() {
-		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, tracing, receiving))
+		result, err := g.rx.Trial(sink, g.rx.events(ctx, telling.receiver(), tracing, receiving))
 		if err != nil {
 			// Without a sink the rest of the trial is useless.
 			_ = g.tx.Abort()
 		}
 		received <- half{result, err}
 	}()
-	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil, tracing, sending))
+	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, telling.sender(), tracing, sending))
 	if sendErr != nil {
 		_ = g.rx.Abort()
 	} else if err := g.rx.End(sent.TxPackets); err != nil && !errors.Is(err, client.ErrGone) {

@@ -59,7 +59,8 @@ func (onlooker) Trial(map[string]any, int, time.Duration) {}
 func (onlooker) Maximum(map[string]any, time.Duration)    {}
 func (onlooker) Window(result.Trial)                      {}
 func (onlooker) Searching(measure.SearchState)            {}
-func (onlooker) Progress(int, uint64, uint64)             {}
+func (onlooker) Progress(measure.Progress)                {}
+func (onlooker) Looked(result.Duet)                       {}
 func (onlooker) Died(measure.Death)                       {} // the error reports it
 func (onlooker) Skipped(s result.Skipped) {
 	fmt.Fprintf(os.Stderr, "  %v left out: %s\n", s.Variables, s.Reason)

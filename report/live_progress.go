@@ -1,0 +1,160 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
+)
+
+// liveLine is the interval between lines on a trial that runs, where nothing can be drawn over.
+const liveLine = 10 * time.Second
+
+// Progress is how a trial goes.
+type Progress struct {
+	// Done and Of are how long it has sent packets, and will; 0 if unknown.
+	Done, Of time.Duration
+	// Sent and Received are packets so far; those on their way count as sent.
+	Sent, Received uint64
+	// RatePPS is how many packets came in the last second.
+	RatePPS float64
+	// Latency is that of packets so far, in ns: of a duet for each side, and none where it is not known.
+	Latency []SoFar
+}
+
+// SoFar are percentiles in ns; nil where the packets are too few.
+type SoFar struct {
+	P50 *int64 `json:"p50"`
+	P99 *int64 `json:"p99"`
+}
+
+// String is "9,998 pps, no loss, p50 5.14 µs, p99 31.2 µs"; of a duet "p50 5.14 and 6.84 µs".
+func (p Progress) String() string {
+	if p.Sent == 0 {
+		return ""
+	}
+	parts := []string{terminal.Grouped(p.RatePPS) + " pps", p.loss()}
+	for _, one := range []struct {
+		name string
+		of   func(SoFar) *int64
+	}{{"p50", func(s SoFar) *int64 { return s.P50 }}, {"p99", func(s SoFar) *int64 { return s.P99 }}} {
+		var texts []string
+		for _, side := range p.Latency {
+			texts = append(texts, nsText(one.of(side)))
+		}
+		if len(texts) > 0 {
+			parts = append(parts, one.name+" "+strings.Join(texts, " and ")+" µs")
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// underWay is how long packets may be on their way before they count as lost: a trial that runs cannot tell yet.
+const underWay = 10 * time.Millisecond
+
+// loss is that so far. What may be on its way leaves a bound.
+func (p Progress) loss() string {
+	if p.Received >= p.Sent {
+		return "no loss"
+	}
+	lost := float64(p.Sent - p.Received)
+	percent := 100 * lost / float64(p.Sent)
+	if lost <= math.Max(1, p.RatePPS*underWay.Seconds()) {
+		return "loss below " + terminal.Digits(math.Ceil(percent*1000)/1000, 1) + " %"
+	}
+	return "loss " + terminal.Significant(percent) + " %"
+}
+
+// Progress says how far the running trial is.
+func (l *Live) Progress(p Progress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.progress(p)
+	if now := l.options.Now(); !l.style.Terminal && !l.searching && p.Done > 0 && now.Sub(l.spoke()) >= liveLine {
+		l.said = now
+		l.say("%s", l.course(p))
+	}
+}
+
+// spoke is when there last was a line.
+func (l *Live) spoke() time.Time {
+	if l.said.After(l.ended) {
+		return l.said
+	}
+	return l.ended
+}
+
+func (l *Live) progress(p Progress) {
+	l.status("%s", l.course(p))
+}
+
+// course is the line of a trial that runs.
+func (l *Live) course(p Progress) string {
+	parts := []string{l.number(l.done + 1)}
+	times := ""
+	if p.Of > 0 {
+		times = fmt.Sprintf("%s of %s", terminal.Span(min(p.Done, p.Of)), terminal.Span(p.Of))
+	}
+	if left, ok := l.left(); ok && !l.searching && l.options.Total > 1 { // of a single trial that is the time above
+		times += fmt.Sprintf(", about %s left", terminal.Span(left))
+	}
+	for _, part := range []string{l.running, strings.TrimPrefix(times, ", "), l.looked, p.String(), l.verdicts()} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+// verdicts counts those of the trials so far: "so far 2 clean, 4 noisy".
+func (l *Live) verdicts() string {
+	var parts []string
+	for _, verdict := range result.Verdicts() {
+		if n := l.judged[verdict]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, verdict))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "so far " + strings.Join(parts, ", ")
+}
+
+// Looked shows what a duet has decided so far of what was asked: in the running line, and where there is none in a line
+// whenever something more is decided.
+func (l *Live) Looked(d result.Duet) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	texts, decided := make([]string, len(d.Comparisons)), 0
+	for i, c := range d.Comparisons {
+		texts[i] = lookedText(&d, c)
+		if c.Decision != result.Undecided {
+			decided++
+		}
+	}
+	l.looked = strings.Join(texts, "; ")
+	if now := l.options.Now(); !l.style.Terminal && (decided != l.decided || now.Sub(l.spoke()) >= liveLine) {
+		l.said = now
+		l.say("after %s of traffic: %s", terminal.Duration(d.TrafficNs), l.looked)
+	}
+	l.decided = decided
+}
+
+// lookedText is "p50: veth is 1.70 µs faster", or how far it is from that.
+func lookedText(d *result.Duet, c result.DuetComparison) string {
+	if c.Decision != result.Undecided {
+		text := decisionText(d, c)
+		if c.Decision != result.Same && c.Difference != nil {
+			text += " by " + terminal.Significant(math.Abs(c.Difference.Value)*scaleOf(c)) + unitOf(c)
+		}
+		return terminal.Plain(c.Quantity) + ": " + text
+	}
+	text := terminal.Plain(c.Quantity) + ": open"
+	if c.Difference != nil {
+		text += ", " + boundedText(c.Difference, c.Quantity, true) + unitOf(c)
+	}
+	return text
+}
