@@ -84,7 +84,7 @@ func (l *Lab) rebuild(ctx context.Context, options ApplyOptions) (change.Changes
 
 func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (change.Changes, error) {
 	if h.journal == nil {
-		return change.Changes{}, &state.NotFoundError{Name: l.Name()}
+		return change.Changes{}, state.NotFound(l.Name())
 	}
 	// The state of the lab under the lock, which may differ from when it was opened.
 	now, err := Open(l.Name())

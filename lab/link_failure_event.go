@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/terminal"
 )
 
 // Cut is a link that is prepared to go down and up again: the journal knows about it, so that nothing
@@ -48,7 +49,7 @@ const cutPatience = 5 * time.Second
 func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
 	planned := l.Index().Link(name)
 	if planned == nil {
-		return nil, exit.Wrongf("lab %q has no link %q", l.Name(), name)
+		return nil, exit.Wrongf("lab %q has no link %q; %s", l.Name(), name, terminal.Choose(name, "its links:", linkNames(l.Plan())))
 	}
 	d := planned.Kind.Descriptor()
 	if !d.CanBeCut() {
@@ -82,7 +83,7 @@ func (l *Lab) withJournal(f func(*journal.Journal) error) error {
 		return state.Explain(err)
 	}
 	if h.journal == nil {
-		return errors.Join(&state.NotFoundError{Name: l.Name()}, h.free())
+		return errors.Join(state.NotFound(l.Name()), h.free())
 	}
 	return errors.Join(f(h.journal), h.free())
 }
@@ -247,4 +248,12 @@ func (c *Cut) Close(ctx context.Context) error {
 	return c.lab.withJournal(func(j *journal.Journal) error {
 		return j.Undo(ctx, nil, func(e journal.Entry) bool { return mine[e.ID] })
 	})
+}
+
+func linkNames(p *plan.Plan) []string {
+	var names []string
+	for _, l := range p.Links {
+		names = append(names, l.Name)
+	}
+	return names
 }

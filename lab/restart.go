@@ -169,7 +169,7 @@ func (l *Lab) lockNodes() (*journal.Journal, func() error, error) {
 	case err != nil:
 		return nil, nil, errors.Join(err, free())
 	case h.journal == nil:
-		return nil, nil, errors.Join(&state.NotFoundError{Name: l.Name()}, free())
+		return nil, nil, errors.Join(state.NotFound(l.Name()), free())
 	case !now.Finished():
 		err := fmt.Errorf("lab %q was not finished; nines apply with its file rebuilds it, nines down %s removes it", l.Name(), l.Name())
 		return nil, nil, errors.Join(err, free())

@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/lab/service"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // RestartService ends a service of a node and starts it again, or starts it if it has ended. It needs the lab's lock.
@@ -57,10 +57,11 @@ func (l *Lab) restartService(ctx context.Context, j *journal.Journal, nodeName, 
 
 // CheckService refuses a service that a node does not have.
 func CheckService(n plan.Node, name string) error {
-	if slices.ContainsFunc(n.Services, func(s spec.Service) bool { return s.Name == name }) {
+	names := serviceNames(n)
+	if slices.Contains(names, name) {
 		return nil
 	}
-	return exit.Wrongf("node %q has no service %q; %s", n.Name, name, ServicesOf(n))
+	return exit.Wrongf("node %q has no service %q; %s", n.Name, name, strings.TrimPrefix(terminal.DidYouMean(name, names)+" "+ServicesOf(n), " "))
 }
 
 // ServicesOf names a node's services.
@@ -68,9 +69,13 @@ func ServicesOf(n plan.Node) string {
 	if len(n.Services) == 0 {
 		return "it has none"
 	}
+	return "its services: " + strings.Join(serviceNames(n), ", ")
+}
+
+func serviceNames(n plan.Node) []string {
 	var names []string
 	for _, s := range n.Services {
 		names = append(names, s.Name)
 	}
-	return "its services: " + strings.Join(names, ", ")
+	return names
 }

@@ -97,7 +97,7 @@ func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) 
 	searchesA, searchesB := searchesWith(r.Searches, name, a), searchesWith(r.Searches, name, b)
 	for i, value := range []string{a, b} {
 		if len(sides[i]) == 0 && len([][]result.Search{searchesA, searchesB}[i]) == 0 {
-			return Comparison{}, exit.Wrongf("no trial has %s=%s; the values are %s", name, value, terminal.Plain(strings.Join(seen, ", ")))
+			return Comparison{}, exit.Wrongf("no trial has %s=%s; %s", name, value, terminal.Plain(terminal.Choose(value, "the values are", seen)))
 		}
 	}
 	place := map[string]int{}
@@ -130,7 +130,7 @@ func FindVariable(names []string, wanted string) (string, error) {
 	if len(names) == 0 {
 		return "", exit.Wrongf("no variable %q: the result has no sweep", wanted)
 	}
-	return "", exit.Wrongf("no single variable %q; the result varies %s", wanted, terminal.Plain(strings.Join(names, ", ")))
+	return "", exit.Wrongf("no single variable %q; %s", wanted, terminal.Plain(terminal.Choose(wanted, "the result varies", names)))
 }
 
 func contains(list []string, wanted string) bool {

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // Result is an open result folder. It reads the large files only on request, and never writes.
@@ -34,14 +37,40 @@ type Result struct {
 // a figure compares them all. A sweep has a handful; a file with more was not written by nines.
 const MaxVariables = 256
 
+// similarFolder asks whether a path that does not exist means one that differs from it in one name; empty if there is
+// none.
+func similarFolder(path string) string {
+	path = filepath.Clean(path)
+	parent, below := filepath.Dir(path), filepath.Base(path)
+	entries, err := os.ReadDir(parent)
+	for err != nil && parent != filepath.Dir(parent) {
+		parent, below = filepath.Dir(parent), filepath.Join(filepath.Base(parent), below)
+		entries, err = os.ReadDir(parent)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	wrong, rest, _ := strings.Cut(below, "/")
+	near := terminal.Nearest(wrong, names)
+	if near == "" {
+		return ""
+	}
+	meant := filepath.Join(parent, near, rest)
+	if _, err := os.Stat(meant); err != nil {
+		return ""
+	}
+	return "did you mean " + meant + "?"
+}
+
 // Open reads the summary of a result folder, or of a symbolic link to one, and checks that the
 // files of each trial exist.
 func Open(dir string) (*Result, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &OpenError{Dir: dir, Reason: "there is no such folder",
-			Remedy: "'nines run FILE' makes results/<name>/<time> and points results/latest at it"}
+		return nil, &OpenError{Dir: dir, Reason: "there is no such folder", Remedy: strings.TrimPrefix(similarFolder(dir)+
+			" 'nines run FILE' makes results/<name>/<time> and points results/latest at it", " ")}
 	case err != nil:
 		return nil, &OpenError{Dir: dir, Reason: "cannot be read", Err: err}
 	case !info.IsDir():

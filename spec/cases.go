@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // The forms of a sweep's keys: paths of the file, or names that the user chooses for sets of cases.
@@ -145,7 +147,7 @@ func (f *File) setCase(where, path, text string) (found bool, err error) {
 		return true, nil
 	}
 	return true, &Error{File: where, Path: path, Problem: fmt.Sprintf("case %q does not exist", clip(text)),
-		Allowed: listedInOrder(names), Remedy: didYouMean(text, names)}
+		Allowed: terminal.Listed(names), Remedy: terminal.DidYouMean(text, names)}
 }
 
 // sweepSteps splits what follows "sweep." in a --set: the name of cases and the case,

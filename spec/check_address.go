@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+
+	"nines.dev/nines/terminal"
 )
 
 // interfacesOf calls do with each interface that a key of a node names, in order, and refuses others.
@@ -13,7 +15,7 @@ func interfacesOf[T any](c *checker, name, key string, values map[string]T, do f
 	for _, iface := range slices.Sorted(maps.Keys(values)) {
 		at := []string{"topology", "nodes", name, key, iface}
 		if !slices.Contains(c.interfaces[name], iface) {
-			c.failKey(fmt.Sprintf("%q has no interface %q", name, clip(iface)), listedInOrder(c.interfaces[name]), didYouMean(iface, c.interfaces[name]), at...)
+			c.failKey(fmt.Sprintf("%q has no interface %q", name, clip(iface)), terminal.Listed(c.interfaces[name]), terminal.DidYouMean(iface, c.interfaces[name]), at...)
 		}
 		do(iface, at)
 	}
@@ -87,7 +89,7 @@ func (c *checker) routes(name string, n *Node, at []string) {
 			}
 		}
 		if r.Interface != "" && !slices.Contains(c.interfaces[name], r.Interface) {
-			c.fail(fmt.Sprintf("%q has no interface %q", name, r.Interface), listedInOrder(c.interfaces[name]), didYouMean(r.Interface, c.interfaces[name]), under(here, "interface")...)
+			c.fail(fmt.Sprintf("%q has no interface %q", name, r.Interface), terminal.Listed(c.interfaces[name]), terminal.DidYouMean(r.Interface, c.interfaces[name]), under(here, "interface")...)
 		}
 	}
 }

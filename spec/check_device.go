@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // maxDeviceBytes is the longest device argument that the engine takes (PORT_DEVICE_MAX in
@@ -40,9 +42,9 @@ func (c *checker) dpdk() {
 		at := []string{"dpdk", "device", endpoint}
 		switch {
 		case !slices.Contains(all, endpoint):
-			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
+			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), terminal.Listed(all), terminal.DidYouMean(endpoint, all), at...)
 		case !used[endpoint]:
-			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(slices.Sorted(maps.Keys(used))),
+			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), terminal.Listed(slices.Sorted(maps.Keys(used))),
 				"remove it, or use backend: dpdk for the traffic or the app there; if a sweep varies the backend, write it in the case with dpdk", at...)
 		}
 		if c.isRemote(endpoint) {
@@ -68,7 +70,7 @@ func (c *checker) device(device string, at []string) {
 		c.fail(fmt.Sprintf("%q is not a PCI address", clip(name)), "domain:bus:device.function, such as 0000:01:00.0", "nines host lists the functions that DPDK can open", at...)
 	case !slices.ContainsFunc(virtualDrivers, func(driver string) bool { return isDeviceOf(name, driver) }):
 		c.fail(fmt.Sprintf("%q has the wrong form: use the name of a driver of the engine's DPDK, and a number", clip(name)),
-			"a PCI address, or one of "+listedInOrder(virtualDrivers)+" with a number, such as net_null0", didYouMean(deviceNumber.ReplaceAllString(name, ""), virtualDrivers), at...)
+			"a PCI address, or one of "+terminal.Listed(virtualDrivers)+" with a number, such as net_null0", terminal.DidYouMean(deviceNumber.ReplaceAllString(name, ""), virtualDrivers), at...)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"nines.dev/nines/terminal"
 )
 
 // disturbances checks the key disturb.
@@ -30,7 +32,7 @@ func (c *checker) disturbed(d *Disturbance, at []string) {
 		c.fail("node and cpu exclude each other", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
 	case d.Node != "" && n == nil:
 		c.fail(fmt.Sprintf("node %q does not exist", clip(d.Node)), listed(slices.Sorted(maps.Keys(c.e.Topology.Nodes))),
-			didYouMean(d.Node, slices.Sorted(maps.Keys(c.e.Topology.Nodes))), under(at, "node")...)
+			terminal.DidYouMean(d.Node, slices.Sorted(maps.Keys(c.e.Topology.Nodes))), under(at, "node")...)
 	case n != nil && n.Runtime.Descriptor().Remote:
 		c.fail(fmt.Sprintf("%q runs on a cluster, and nines-disturb on this host", d.Node), "", "disturb the cluster's node by a separate pod, or remove this", under(at, "node")...)
 	case kind.OfEngine && (n == nil || !n.App.Handling().HasEngine() || n.Runtime.Descriptor().Guest):

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"nines.dev/nines/terminal"
 )
 
 // polling refuses values of wait and io that DPDK's drivers do not support at these endpoints.
@@ -124,7 +126,7 @@ func (c *checker) kindKeys(link *Link, given *node, at []string) {
 			continue
 		}
 		own := append([]string{"cpus", "cpu_list"}, link.Kind.Descriptor().Program.Keys...)
-		c.failKey(fmt.Sprintf("%s has no %s", link.Kind, key), "keys of "+string(link.Kind)+": "+listedInOrder(own),
+		c.failKey(fmt.Sprintf("%s has no %s", link.Kind, key), "keys of "+string(link.Kind)+": "+terminal.Listed(own),
 			fmt.Sprintf("remove it, or write kind: %s", owners[0]), under(at, key)...)
 	}
 }
@@ -142,7 +144,7 @@ func (c *checker) switchPorts(link *Link, at []string) {
 		port := link.Switch.Ports[endpoint]
 		here := under(at, endpoint)
 		if !slices.Contains(link.Endpoints, endpoint) {
-			c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), here...)
+			c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), terminal.Listed(link.Endpoints), terminal.DidYouMean(endpoint, link.Endpoints), here...)
 		}
 		seen := map[int]bool{}
 		for i, vlan := range port.Trunk {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // events checks the key events.
@@ -58,7 +60,7 @@ func (c *checker) cut(event *Event, at []string) {
 		c.fail("the event has no action", "", "write link: NAME and down: TIME, or node: NAME and restart: true", at...)
 		return
 	case i < 0:
-		c.fail(fmt.Sprintf("link %q does not exist", clip(event.Link)), listedInOrder(names), didYouMean(event.Link, names), under(at, "link")...)
+		c.fail(fmt.Sprintf("link %q does not exist", clip(event.Link)), terminal.Listed(names), terminal.DidYouMean(event.Link, names), under(at, "link")...)
 		return
 	}
 	link := c.e.Topology.Links[i]
@@ -84,10 +86,10 @@ func (c *checker) restarted(event *Event, at []string) {
 	node := c.e.Topology.Nodes[event.Node]
 	switch {
 	case event.Node == "":
-		c.fail("the event names no node to restart", listedInOrder(names), "write node: NAME", at...)
+		c.fail("the event names no node to restart", terminal.Listed(names), "write node: NAME", at...)
 		return
 	case node == nil:
-		c.fail(fmt.Sprintf("node %q does not exist", clip(event.Node)), listedInOrder(names), didYouMean(event.Node, names), under(at, "node")...)
+		c.fail(fmt.Sprintf("node %q does not exist", clip(event.Node)), terminal.Listed(names), terminal.DidYouMean(event.Node, names), under(at, "node")...)
 		return
 	case !event.Restart:
 		c.fail("the event has no action for the node", "", "write restart: true", at...)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"nines.dev/nines/terminal"
 )
 
 // impairments checks the keys impair and impair_from of links.
@@ -27,7 +29,7 @@ func (c *checker) impairments() {
 		for _, endpoint := range slices.Sorted(maps.Keys(link.ImpairFrom)) {
 			here := under(at, "impair_from", endpoint)
 			if !slices.Contains(link.Endpoints, endpoint) {
-				c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), here...)
+				c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), terminal.Listed(link.Endpoints), terminal.DidYouMean(endpoint, link.Endpoints), here...)
 				continue
 			}
 			c.impairment(link, link.ImpairFrom[endpoint], here)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // reservedInterfaces cannot name a lab's interface: lo exists already, and all and default are the
@@ -97,7 +99,7 @@ func (c *checker) endpoint(endpoint string, link int, at []string) {
 	name, iface := splitEndpoint(endpoint)
 	if c.e.Topology.Nodes[name] == nil {
 		names := c.nodeNames()
-		c.fail(fmt.Sprintf("node %q does not exist", name), listed(names), didYouMean(name, names), at...)
+		c.fail(fmt.Sprintf("node %q does not exist", name), listed(names), terminal.DidYouMean(name, names), at...)
 		return
 	}
 	if slices.Contains(reservedInterfaces, iface) {

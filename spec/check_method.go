@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // goalPresets are the goals that a name alone can select.
@@ -37,7 +39,7 @@ func (c *checker) method(m *Method) {
 	for _, e := range given.entries {
 		key := e.key.text
 		if key != "kind" && !slices.Contains(d.Keys, key) {
-			c.failKey(fmt.Sprintf("the method %s does not use it", m.Kind), listedInOrder(d.Keys), kindsWith(key), "method", key)
+			c.failKey(fmt.Sprintf("the method %s does not use it", m.Kind), terminal.Listed(d.Keys), kindsWith(key), "method", key)
 		}
 	}
 	for _, key := range d.Required {
@@ -71,7 +73,7 @@ func kindsWith(key string) string {
 	if len(kinds) == 0 {
 		return ""
 	}
-	return "remove it; it is for " + listedInOrder(kinds)
+	return "remove it; it is for " + terminal.Listed(kinds)
 }
 
 // unique checks that a list has no value twice.
@@ -88,8 +90,8 @@ func (c *checker) unique(key string, count int, text func(int) string) {
 // goal checks the values of a goal that no preset can correct.
 func (c *checker) goal(g *Goal, at ...string) {
 	if !slices.Contains(goalPresets, g.Name) && g.LossRatio == nil {
-		c.fail(fmt.Sprintf("the goal %q has no loss_ratio, and is not a preset", clip(g.Name)), "presets "+listedInOrder(goalPresets),
-			cmp.Or(didYouMean(g.Name, goalPresets), "add loss_ratio, such as 0.001"), at...)
+		c.fail(fmt.Sprintf("the goal %q has no loss_ratio, and is not a preset", clip(g.Name)), "presets "+terminal.Listed(goalPresets),
+			cmp.Or(terminal.DidYouMean(g.Name, goalPresets), "add loss_ratio, such as 0.001"), at...)
 	}
 	if g.FinalTrial > 0 && g.DurationSum > 0 && g.DurationSum < g.FinalTrial {
 		c.fail(fmt.Sprintf("%s is less than one final trial of %s", g.DurationSum, g.FinalTrial), "", "lengthen it, or shorten final_trial", under(at, "duration_sum")...)
@@ -114,8 +116,8 @@ func (c *checker) noRateInSearch(rates []string) {
 // goalPreset turns a goal that is only a preset's name into a mapping.
 func (d decoder) goalPreset(n *node, path string) *node {
 	if n.tag != "!!str" || !slices.Contains(goalPresets, n.text) {
-		d.fail(n, path, describe(n)+" is not a preset", listedInOrder(goalPresets),
-			cmp.Or(didYouMean(n.text, goalPresets), "write a goal of your own as {name: low, loss_ratio: 0.001}"))
+		d.fail(n, path, describe(n)+" is not a preset", terminal.Listed(goalPresets),
+			cmp.Or(terminal.DidYouMean(n.text, goalPresets), "write a goal of your own as {name: low, loss_ratio: 0.001}"))
 		return nil
 	}
 	key := &node{kind: scalar, tag: "!!str", text: "name", place: n.place}

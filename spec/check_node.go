@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // hostNamespaceSysctls are the sysctls outside net that belong to one of a node's namespaces: ipc
@@ -69,7 +71,7 @@ func (c *checker) rootfs(n *Node, at []string) {
 	if n.Rootfs.Kind.Descriptor().Distribution {
 		return
 	}
-	others := listedInOrder(rootfsThat(func(d *RootfsDescriptor) bool { return d.Distribution }))
+	others := terminal.Listed(rootfsThat(func(d *RootfsDescriptor) bool { return d.Distribution }))
 	if n.Rootfs.Release != "" {
 		c.fail(fmt.Sprintf("a %s root file system has no release", n.Rootfs.Kind), "", "remove it, or write kind: "+others, under(at, "rootfs", "release")...)
 	}
@@ -179,7 +181,7 @@ func (c *checker) ownDevice(a *App, at []string) {
 		return
 	}
 	if a.Forwarding == ForwardedByKernel && a.Leaves != "" && !a.Leaves.Descriptor().Routes {
-		c.fail(fmt.Sprintf("the kernel forwards IP, and so no packet leaves %s", a.Leaves), listedInOrder([]string{string(LeavesRouted), string(LeavesTranslated)}),
+		c.fail(fmt.Sprintf("the kernel forwards IP, and so no packet leaves %s", a.Leaves), terminal.Listed([]string{string(LeavesRouted), string(LeavesTranslated)}),
 			"remove it, or write leaves: "+string(LeavesRouted), under(at, "forwarding")...)
 	}
 }

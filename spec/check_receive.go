@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"nines.dev/nines/terminal"
 )
 
 // Polls is true for the receive modes that have threads of their own.
@@ -30,7 +32,7 @@ func (c *checker) linkReceive() {
 		for _, endpoint := range slices.Sorted(maps.Keys(link.RX)) {
 			at := under(linkSteps(i), "rx", endpoint)
 			if !slices.Contains(link.Endpoints, endpoint) {
-				c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), at...)
+				c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), terminal.Listed(link.Endpoints), terminal.DidYouMean(endpoint, link.Endpoints), at...)
 				continue
 			}
 			c.received(endpoint, link, link.RX[endpoint], at)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 func (c *checker) traffic(t *Traffic) {
@@ -54,9 +56,9 @@ func (c *checker) trafficEnd(key, endpoint string) bool {
 	if _, ok := c.ends[endpoint]; !ok {
 		_, iface := splitEndpoint(endpoint)
 		if all := c.e.endpoints(); c.e.Management != nil && iface == ManagementInterface {
-			c.fail(fmt.Sprintf("%q is on the management network, which is not measured", endpoint), listedInOrder(all), "", "traffic", key)
+			c.fail(fmt.Sprintf("%q is on the management network, which is not measured", endpoint), terminal.Listed(all), "", "traffic", key)
 		} else if !slices.Contains(all, endpoint) {
-			c.fail(fmt.Sprintf("no link has the endpoint %q", endpoint), listedInOrder(all), didYouMean(endpoint, all), "traffic", key)
+			c.fail(fmt.Sprintf("no link has the endpoint %q", endpoint), terminal.Listed(all), terminal.DidYouMean(endpoint, all), "traffic", key)
 		}
 		return false // if it is in the file, the link's error is reported
 	}

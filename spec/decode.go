@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"nines.dev/nines/terminal"
 )
 
 // decoder turns a tree into the types, by their yaml tags and the rules. It refuses unknown keys
@@ -126,8 +128,8 @@ func (d decoder) structure(n *node, v reflect.Value, path string) {
 		f, ok := known[e.key.text]
 		if !ok {
 			keys := keysOf(t)
-			d.fail(e.key, join(path, e.key.text), "unknown key", listedInOrder(keys), didYouMean(e.key.text, keys))
-			if f, ok = known[Nearest(e.key.text, keys)]; !ok || n.get(f.key) != nil {
+			d.fail(e.key, join(path, e.key.text), "unknown key", terminal.Listed(keys), terminal.DidYouMean(e.key.text, keys))
+			if f, ok = known[terminal.Nearest(e.key.text, keys)]; !ok || n.get(f.key) != nil {
 				continue
 			}
 		}
@@ -329,7 +331,7 @@ func (d decoder) text(n *node, v reflect.Value, path string, r rule) {
 				return
 			}
 		}
-		d.fail(n, path, fmt.Sprintf("%q is not known", clip(n.text)), listedInOrder(values), didYouMean(n.text, values))
+		d.fail(n, path, fmt.Sprintf("%q is not known", clip(n.text)), terminal.Listed(values), terminal.DidYouMean(n.text, values))
 		return
 	}
 	if r.pattern != "" && !matches(r.pattern, n.text) {

@@ -23,6 +23,8 @@ type Error struct {
 	// Allowed says what is accepted; Remedy what to do.
 	Allowed string `json:"allowed,omitempty"`
 	Remedy  string `json:"remedy,omitempty"`
+	// foreign is set for the file of another tool.
+	foreign bool
 }
 
 // Error prints `file:line:column: path: problem; remedy; allowed: …` in one line, whatever is in the file's

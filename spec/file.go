@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"nines.dev/nines/terminal"
 )
 
 // File is an experiment file that has been read, but not yet checked: Set may
@@ -26,25 +28,39 @@ type File struct {
 	origin string
 }
 
-// LoadFile reads a file. An error of the system is wrapped; an error in the
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// LoadFile reads a file, or standard input. An error of the system is wrapped; an error in the
 // file's YAML is an Errors.
 func LoadFile(path string) (*File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, &Error{File: path, Problem: "cannot be read: " + systemReason(err), Remedy: "give the path of an experiment file"}
+	f, name := os.Stdin, "standard input"
+	if path != Stdin {
+		var err error
+		if f, err = os.Open(path); err != nil {
+			return nil, unreadable(path, err)
+		}
+		defer func() { _ = f.Close() }() // read only: nothing can be lost
+		name = path
 	}
-	defer func() { _ = f.Close() }() // read only: nothing can be lost
 	// One byte more than allowed is enough for Load to refuse the file as too large.
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
-		return nil, &Error{File: path, Problem: "cannot be read: " + systemReason(err), Remedy: "give the path of an experiment file"}
+		return nil, unreadable(name, err)
 	}
-	return Load(path, data)
+	return Load(name, data)
+}
+
+func unreadable(name string, err error) error {
+	return &Error{File: name, Problem: "cannot be read: " + systemReason(err), Remedy: "give the path of an experiment file"}
 }
 
 // Load reads the bytes of a file; name appears in the errors' places.
 func Load(name string, data []byte) (*File, error) {
 	root, err := parseYAML(name, data)
+	if tool := foreign(name, data, root); tool != nil {
+		return nil, Errors{tool.refusal(name)}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +68,7 @@ func Load(name string, data []byte) (*File, error) {
 		return nil, Errors{{
 			File: name, Line: root.place.line, Column: root.place.column,
 			Problem: "an experiment is a mapping, and this is " + root.kind.String(),
-			Allowed: listedInOrder(keysOf(reflect.TypeFor[Experiment]())),
+			Allowed: terminal.Listed(keysOf(reflect.TypeFor[Experiment]())),
 		}}
 	}
 	return &File{name: name, raw: bytes.Clone(data), root: root}, nil

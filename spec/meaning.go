@@ -226,7 +226,7 @@ func (m *Meaning) Write(w io.Writer) error {
 	}
 	row("links", len(m.Links))
 	for _, l := range m.Links[:min(most, len(m.Links))] {
-		row("", l.Name, l.Kind, listedInOrder(l.Endpoints))
+		row("", l.Name, l.Kind, terminal.Listed(l.Endpoints))
 	}
 	if m.Management != "" {
 		row("management", m.Management)
@@ -235,12 +235,12 @@ func (m *Meaning) Write(w io.Writer) error {
 		row("traffic", m.Traffic)
 	}
 	for _, s := range m.Sweep {
-		row("sweep", s.Key, fmt.Sprintf("%d values", len(s.Values)), listedInOrder(s.Values))
+		row("sweep", s.Key, fmt.Sprintf("%d values", len(s.Values)), terminal.Listed(s.Values))
 	}
 	if d := m.Duet; d != nil {
 		row("side a", d.A)
 		row("side b", d.B)
-		row("asked", listedInOrder(d.Ask))
+		row("asked", terminal.Listed(d.Ask))
 	}
 	switch {
 	case m.Duet != nil:

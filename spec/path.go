@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // segment is one step of a path, as a user writes it.
@@ -122,7 +124,7 @@ func (w *walker) types(t reflect.Type, segments []segment) *pathError {
 			}
 		}
 		keys := keysOf(t)
-		return &pathError{problem: fmt.Sprintf("unknown key %q", clip(step.text)), allowed: listedInOrder(keys), remedy: didYouMean(step.text, keys)}
+		return &pathError{problem: fmt.Sprintf("unknown key %q", clip(step.text)), allowed: terminal.Listed(keys), remedy: terminal.DidYouMean(step.text, keys)}
 	case reflect.Map:
 		w.found.rule = rule{asWritten: w.found.rule.asWritten}
 		if t.Elem().Kind() == reflect.String { // the rest is one key: sysctls.net.ipv4.ip_forward
@@ -197,7 +199,7 @@ func (w *walker) walkMap(t reflect.Type, n *node, segments []segment, steps []st
 			w.found.places = append(w.found.places, under(steps, key))
 			return nil // a whole node
 		}
-		return &pathError{fmt.Sprintf("node %q does not exist", clip(key)), listed(names), didYouMean(key, names)}
+		return &pathError{fmt.Sprintf("node %q does not exist", clip(key)), listed(names), terminal.DidYouMean(key, names)}
 	}
 	return w.walk(t.Elem(), value, rest, append(steps, key), wild)
 }
@@ -240,7 +242,7 @@ func (w *walker) walkList(t reflect.Type, n *node, step segment, rest []segment,
 		return nil
 	}
 	if chosen < 0 {
-		return &pathError{fmt.Sprintf("entry %q does not exist", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", listedInOrder(names)), didYouMean(step.text, names)}
+		return &pathError{fmt.Sprintf("entry %q does not exist", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", terminal.Listed(names)), terminal.DidYouMean(step.text, names)}
 	}
 	return w.walk(t.Elem(), n.items[chosen], rest, append(steps, strconv.Itoa(chosen)), wild)
 }

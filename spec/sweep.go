@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+
+	"nines.dev/nines/terminal"
 )
 
 // Limits on a sweep: each run is an Experiment of its own, in memory.
@@ -174,7 +176,7 @@ func countRuns(axes []axis, root, base *node, errs *collector) (int, bool) {
 	if at == nil { // the only axis is the one of standardSizes
 		at, path, remedy = root.get("method"), "method", "give one size as traffic.frame_bytes, or write a smaller experiment"
 	}
-	errs.fail(at, path, fmt.Sprintf("makes %.0f runs (%s)", count, listedInOrder(factors)),
+	errs.fail(at, path, fmt.Sprintf("makes %.0f runs (%s)", count, terminal.Listed(factors)),
 		fmt.Sprintf("at most %.0f runs with a file of this size", most), remedy)
 	return 0, false
 }

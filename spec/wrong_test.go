@@ -35,10 +35,10 @@ func lists() *strings.Replacer {
 		"{link kinds that can be impaired}", listedKinds(canBeImpaired),
 		"{link kinds that can be cut}", listedKinds((*LinkDescriptor).CanBeCut),
 		"{link kinds for guests}", listedKinds(takesGuests),
-		"{runtimes}", listedInOrder(runtimeNames()),
+		"{runtimes}", terminal.Listed(runtimeNames()),
 	}
 	for _, key := range []string{"restart", "memory", "hugepage_limit", "mounts", "privileged", "cpu_list"} {
-		named = append(named, "{runtimes with "+key+"}", listedInOrder(runtimesThatTake(key)))
+		named = append(named, "{runtimes with "+key+"}", terminal.Listed(runtimesThatTake(key)))
 	}
 	return strings.NewReplacer(named...)
 }

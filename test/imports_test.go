@@ -83,10 +83,10 @@ var mayImport = map[string][]string{
 	"lab": slices.Concat(makers, insiders, []string{
 		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/control", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/service", "lab/watch",
 		"engine/client", "kernel/tasks", "busypoll",
-		"fault", "power", "script/wire", "vm",
+		"fault", "power", "script/wire", "vm", "terminal",
 		"lab/graph", "kernel/ledger", "kernel/packetfilter"}), // in its tests
 	"lab/bmc":     slices.Concat(insiders, []string{"lab/check", "power"}),
-	"lab/capture": slices.Concat(insiders, []string{"kernel/packetfilter"}),
+	"lab/capture": slices.Concat(insiders, []string{"kernel/packetfilter", "terminal"}),
 	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
 	"lab/service": slices.Concat(insiders, []string{"lab/check", "lab/health"}),
 	"lab/check":   slices.Concat(insiders, []string{"host/tune", "engine/client"}),
@@ -100,9 +100,9 @@ var mayImport = map[string][]string{
 	"lab/receive": slices.Concat(insiders, []string{"lab/check", "busypoll", "busypoll/kbp", "host", "journal/setting", "kernel/cgroup", "kernel/napi"}),
 	"lab/scripts": slices.Concat(insiders, []string{"script/relay", "script/wire"}),
 	"lab/watch":   slices.Concat(insiders, []string{"lab/check", "lab/health"}),
-	"lab/running": {"spec", "host", "plan", "lab/isolate", "lab/link", "lab/node", "lab/state", "engine/client", "host/tune", "journal", "journal/folder", "journal/process",
+	"lab/running": {"spec", "host", "plan", "terminal", "lab/isolate", "lab/link", "lab/node", "lab/state", "engine/client", "host/tune", "journal", "journal/folder", "journal/process",
 		"kernel/proc", "kernel/replace"},
-	"lab/state": {"plan", "lab/isolate", "lab/link", "lab/node", "journal/folder", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace",
+	"lab/state": {"plan", "terminal", "lab/isolate", "lab/link", "lab/node", "journal/folder", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace",
 		"journal"}, // in its tests
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.

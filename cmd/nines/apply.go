@@ -24,8 +24,9 @@ type applyCall struct {
 func newApplyCommand() *cobra.Command {
 	var call applyCall
 	c := &cobra.Command{
-		Use:   "apply FILE",
-		Short: "Change a running lab to match its file",
+		Use:        "apply FILE",
+		Short:      "Change a running lab to match its file",
+		SuggestFor: []string{"redeploy", "update", "edit"},
 		Long: `Change a running lab to match its file: make what is new, remove what is gone, and keep
 the rest running with its processes. The output has one line for each change.
 

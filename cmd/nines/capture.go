@@ -26,8 +26,9 @@ type captureCall struct {
 func newCaptureCommand() *cobra.Command {
 	var call captureCall
 	c := &cobra.Command{
-		Use:   "capture NODE:INTERFACE...",
-		Short: "Capture packets at interfaces of a lab",
+		Use:        "capture NODE:INTERFACE...",
+		Short:      "Capture packets at interfaces of a lab",
+		SuggestFor: []string{"tcpdump", "sniff"},
 		Long: `Capture packets at an interface of a node until Ctrl-C, --count, --duration or the end
 of the node. The output is one line of text per packet, or a pcap file with nanosecond
 times for Wireshark, tcpdump and nines analyze. The last line says how many frames the

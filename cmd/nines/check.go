@@ -15,8 +15,9 @@ import (
 func newCheckCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use:   "check [NAME|FILE]",
-		Short: "Compare a lab with its plan",
+		Use:        "check [NAME|FILE]",
+		Short:      "Compare a lab with its plan",
+		SuggestFor: []string{"diff", "drift"},
 		Long: `Compare a lab with its plan, item by item: the fabric, nodes with their
 routes and sysctls, engines, which are asked whether they serve, interfaces with their
 state, addresses, neighbours, impairments, offloads, XDP programs and receive mode, links

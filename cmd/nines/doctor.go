@@ -19,8 +19,9 @@ type doctorCall struct {
 func newDoctorCommand() *cobra.Command {
 	var call doctorCall
 	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Find what prevents low latency on this machine, and how to fix it",
+		Use:        "doctor",
+		Short:      "Find what prevents low latency on this machine, and how to fix it",
+		SuggestFor: []string{"diagnose"},
 		Long: `Report what prevents low latency on this machine. Each finding says what was seen and
 where, how it delays packets, what it may cost at the tail, where that figure
 comes from, and which commands help. The worst finding comes first. doctor changes

@@ -26,8 +26,9 @@ type downCall struct {
 func newDownCommand() *cobra.Command {
 	var call downCall
 	c := &cobra.Command{
-		Use:   "down [NAME|FILE]",
-		Short: "Take a lab down and restore the host",
+		Use:        "down [NAME|FILE]",
+		Short:      "Take a lab down and restore the host",
+		SuggestFor: []string{"destroy", "delete", "remove", "rm", "teardown", "clean", "cleanup", "lclean", "wipe", "undeploy"},
 		Long: `Take a lab down: end its nodes and remove what the lab's journal lists. nines does not
 touch anything it did not make. The command returns when everything is gone.
 

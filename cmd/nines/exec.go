@@ -16,8 +16,9 @@ func newExecCommand() *cobra.Command {
 	var named, dir string
 	var env []string
 	c := &cobra.Command{
-		Use:   "exec NODE [--] COMMAND [ARGUMENT]...",
-		Short: "Run a command in a node",
+		Use:        "exec NODE [--] COMMAND [ARGUMENT]...",
+		Short:      "Run a command in a node",
+		SuggestFor: []string{"pingall"},
 		Long: `Run a command in a node: in its namespaces and file system, on its CPUs and with its
 environment. nines exec exits with the exit code of the command. Options of nines are
 before the command; those behind it are the command's own.`,

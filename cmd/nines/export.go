@@ -101,12 +101,12 @@ func (e *exportCall) run(dir string) error {
 
 func (e *exportCall) check() error {
 	if !slices.Contains(exportFormats, e.format) {
-		return exit.Wrongf("unknown --format %q; allowed: %s", e.format, strings.Join(exportFormats, ", "))
+		return exit.Wrongf("unknown --format %q; %s", e.format, terminal.Choose(e.format, "allowed:", exportFormats))
 	}
 	series := []string{result.TagLatency, result.TagFromTx, result.TagSendLag, result.TagUndisturbed}
 	for _, s := range e.series {
 		if !slices.Contains(series, s) {
-			return exit.Wrongf("unknown --series %q; allowed: %s", s, strings.Join(series, ", "))
+			return exit.Wrongf("unknown --series %q; %s", s, terminal.Choose(s, "allowed:", series))
 		}
 	}
 	if e.format != "hlog" && (e.merge || len(e.series) > 0) {

@@ -30,8 +30,9 @@ type figureCall struct {
 func newFigureCommand() *cobra.Command {
 	var call figureCall
 	c := &cobra.Command{
-		Use:   "figure DIR[=LABEL]…",
-		Short: "Draw a figure for a paper from one or more results",
+		Use:        "figure DIR[=LABEL]…",
+		Short:      "Draw a figure for a paper from one or more results",
+		SuggestFor: []string{"plot"},
 		Long: `Draw a figure for a paper from one or more results, as SVG, PDF, PNG or PGF/TikZ.
 
   hdr         latency by percentile, both axes logarithmic

@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/graph"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // graphFormats are the ways to draw a network.
@@ -24,8 +25,9 @@ func newGraphCommand() *cobra.Command {
 	var format string
 	var file labFile
 	c := &cobra.Command{
-		Use:   "graph [NAME|FILE]",
-		Short: "Draw the network of a lab or of a file",
+		Use:        "graph [NAME|FILE]",
+		Short:      "Draw the network of a lab or of a file",
+		SuggestFor: []string{"draw", "diagram", "topology", "net"},
 		Long: `Draw the network of a running lab, or of an experiment file without building it: as SVG
 for a browser or a paper, as Mermaid for Markdown, or as dot for Graphviz. The path of
 the measured traffic is highlighted.`,
@@ -53,7 +55,7 @@ the measured traffic is highlighted.`,
 // planOf returns the plan of a file, or of a lab that is up. A file comes first, because it may
 // differ from what runs.
 func (l *labFile) planOf(said string) (*plan.Plan, error) {
-	if info, err := os.Stat(said); said != "" && err == nil && !info.IsDir() {
+	if info, err := os.Stat(said); said == spec.Stdin || said != "" && err == nil && !info.IsDir() {
 		l.path = said
 		p, err := l.plan()
 		return p.Plan, err

@@ -41,8 +41,9 @@ func imageStore(out io.Writer) image.Store {
 func newImageListCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use:   "ls",
-		Short: "List the images that nines has",
+		Use:        "ls",
+		SuggestFor: []string{"images"},
+		Short:      "List the images that nines has",
 		Long: `List the images that nines has under a name: where each comes from, what its compressed
 layers take, and its digest.`,
 		Example: `  nines image ls

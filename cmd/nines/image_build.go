@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +78,7 @@ func recipesOf(path string, names []string) ([]plan.NamedRecipe, error) {
 	}
 	for _, name := range names {
 		if exp.Images[name] == nil {
-			return nil, exit.Wrongf("%s has no image %q; its images: %s", path, name, strings.Join(known, ", "))
+			return nil, exit.Wrongf("%s has no image %q; %s", path, name, terminal.Choose(name, "its images:", known))
 		}
 	}
 	if len(names) == 0 {

@@ -18,8 +18,9 @@ func newImageExportCommand() *cobra.Command {
 		names = append(names, string(f.Format))
 	}
 	return &cobra.Command{
-		Use:   "export IMAGE FORMAT PATH",
-		Short: "Write an image for another program",
+		Use:        "export IMAGE FORMAT PATH",
+		Short:      "Write an image for another program",
+		SuggestFor: []string{"push", "save"},
 		Long: `Write an image to a new path, in one of these formats:
 
 ` + forms.String() + `
@@ -36,7 +37,7 @@ The same image gives the same files, except for disk, where only the content is 
 					return nil
 				}
 			}
-			return exit.Wrongf("unknown format %q; use %s", args[1], strings.Join(names, ", "))
+			return exit.Wrongf("unknown format %q; %s", args[1], terminal.Choose(args[1], "use", names))
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return imageStore(c.ErrOrStderr()).Export(c.Context(), args[0], image.Format(args[1]), args[2])

@@ -15,8 +15,9 @@ import (
 func newImageImportCommand() *cobra.Command {
 	var replace bool
 	c := &cobra.Command{
-		Use:   "import SOURCE NAME",
-		Short: "Import an image from a folder or a file",
+		Use:        "import SOURCE NAME",
+		Short:      "Import an image from a folder or a file",
+		SuggestFor: []string{"pull", "load"},
 		Long: `Import an image from a folder or a file, and give it a name. SOURCE is a path, whose form
 nines detects, or a form and a path:
 

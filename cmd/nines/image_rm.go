@@ -9,8 +9,9 @@ import (
 func newImageRemoveCommand() *cobra.Command {
 	var unpacked bool
 	c := &cobra.Command{
-		Use:   "rm IMAGE...",
-		Short: "Remove images",
+		Use:        "rm IMAGE...",
+		Short:      "Remove images",
+		SuggestFor: []string{"rm", "rmi"},
 		Long: `Remove images by name. Names that do not exist are reported, and all others are removed.
 An image's files are deleted with its last name. All unpacked copies that no container
 uses are deleted, too; nodes unpack images again when they need them. --unpacked deletes

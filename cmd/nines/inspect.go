@@ -23,8 +23,9 @@ import (
 func newInspectCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use:   "inspect [NAME|FILE]",
-		Short: "Show the current state of a lab",
+		Use:        "inspect [NAME|FILE]",
+		Short:      "Show the current state of a lab",
+		SuggestFor: []string{"describe", "show", "info", "linfo", "get", "status"},
 		Long: `Show the current state of a lab: nodes with their processes, CPUs and addresses, and
 which of them are dead, stopped, healthy, or were restarted; links with their
 counters and programs; the engines; nodes' images; how the lab's CPUs are isolated; and device settings

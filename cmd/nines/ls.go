@@ -14,8 +14,9 @@ import (
 func newListCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use:   "ls",
-		Short: "List the labs of this host",
+		Use:        "ls",
+		Short:      "List the labs of this host",
+		SuggestFor: []string{"list", "ps", "labs", "status"},
 		Long: `List the labs of this host with their state: up; changing (a process builds or removes
 it now); measuring (a process measures in it); orphaned (the measuring process died);
 incomplete (its start or end was cut off).

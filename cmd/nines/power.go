@@ -135,7 +135,7 @@ func powerTargets(names []string, all bool) (*lab.Lab, []string, error) {
 		default:
 			named, err := openLab(names[0])
 			if only != nil && errors.As(err, new(*state.NotFoundError)) {
-				return nil, nil, exit.Wrongf("lab %q does not exist, and lab %q has no node %q; its nodes: %s", names[0], only.Name(), names[0], strings.Join(nodeNames(only), ", "))
+				return nil, nil, exit.Wrongf("lab %q does not exist, and lab %q has no node %q; %s", names[0], only.Name(), names[0], terminal.Choose(names[0], "its nodes:", nodeNames(only)))
 			}
 			if err != nil {
 				return nil, nil, err
@@ -151,7 +151,7 @@ func powerTargets(names []string, all bool) (*lab.Lab, []string, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(nodeNames(running), name) {
-			return nil, nil, exit.Wrongf("lab %q has no node %q; its nodes: %s", running.Name(), name, strings.Join(nodeNames(running), ", "))
+			return nil, nil, exit.Wrongf("lab %q has no node %q; %s", running.Name(), name, terminal.Choose(name, "its nodes:", nodeNames(running)))
 		}
 	}
 	if len(names) > 0 {

@@ -17,8 +17,9 @@ func newRestartCommand() *cobra.Command {
 	call := nodesCall{do: lab.DoRestart, done: "restarted"}
 	service := ""
 	c := &cobra.Command{
-		Use:   "restart NODE... | restart NODE SERVICE",
-		Short: "Restart nodes; their networks stay",
+		Use:        "restart NODE... | restart NODE SERVICE",
+		Short:      "Restart nodes; their networks stay",
+		SuggestFor: []string{"reload", "reboot"},
 		Long: `End the processes of nodes and start them again. The network of a node belongs to the lab and
 stays: its interfaces keep their MAC addresses, IP addresses and indexes, the other ends
 keep their carrier, and captures continue. A container keeps its files; the exec list of the

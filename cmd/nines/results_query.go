@@ -43,7 +43,7 @@ An index can hold several stores; with PostgreSQL, results.store tells hosts apa
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
-				return exit.Wrongf("unknown --format %q; allowed: %s", format, strings.Join(formats, ", "))
+				return exit.Wrongf("unknown --format %q; %s", format, terminal.Choose(format, "allowed:", formats))
 			}
 			if timeout <= 0 {
 				return exit.Wrongf("--timeout %v: write a time that has to pass, such as 5m", timeout)

@@ -19,8 +19,9 @@ import (
 func newResultsRemoveCommand(call *resultsCall) *cobra.Command {
 	var yes, dryRun bool
 	c := &cobra.Command{
-		Use:   "rm RESULT...",
-		Short: "Remove results from disk and index",
+		Use:        "rm RESULT...",
+		Short:      "Remove results from disk and index",
+		SuggestFor: []string{"rm"},
 		Long: `Remove result folders below --out, and their rows in the index. nines removes only
 folders that it wrote (it checks the schema in their summary.json) and none that is
 being measured, and it follows no symbolic link out of the folder of all results. If

@@ -37,8 +37,9 @@ type runCall struct {
 func newRunCommand() *cobra.Command {
 	var call runCall
 	c := &cobra.Command{
-		Use:   "run FILE | run --resume DIR",
-		Short: "Build the network, measure every packet, and take it down",
+		Use:        "run FILE | run --resume DIR",
+		Short:      "Build the network, measure every packet, and take it down",
+		SuggestFor: []string{"measure", "bench", "benchmark", "iperf", "test"},
 		Long: `Run an experiment: build the network for each run of the sweep, measure, show a line for
 each finished trial and a table at the end, write everything to a folder, and take the
 network down.

@@ -13,8 +13,9 @@ const shellScript = `cd; if command -v bash >/dev/null; then exec bash --norc -i
 func newShellCommand() *cobra.Command {
 	var named string
 	c := &cobra.Command{
-		Use:   "shell NODE",
-		Short: "Open a shell in a node",
+		Use:        "shell NODE",
+		Short:      "Open a shell in a node",
+		SuggestFor: []string{"connect", "attach", "console", "enter", "bash", "sh", "login"},
 		Long: `Open a shell in a node: bash if the node has it, otherwise sh. The prompt names the
 node. The node keeps running when you leave the shell.`,
 		Example: `  nines shell dut

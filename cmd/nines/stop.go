@@ -9,8 +9,9 @@ import (
 func newStopCommand() *cobra.Command {
 	call := nodesCall{do: lab.DoStop, done: "stopped"}
 	c := &cobra.Command{
-		Use:   "stop NODE...",
-		Short: "Stop nodes; their networks stay",
+		Use:        "stop NODE...",
+		Short:      "Stop nodes; their networks stay",
+		SuggestFor: []string{"halt", "pause"},
 		Long: `End the processes of nodes, until 'nines start'. The network of a node belongs to the lab and
 stays, with its interfaces, addresses and links; only the links of a virtual machine
 lose their carrier. 'nines ls' and 'nines check' show the node as stopped, not as a fault,

@@ -197,7 +197,7 @@ func checkPort(port string, ports []client.SwitchPortStats) error {
 	if len(names) == 0 {
 		return exit.Wrongf("the switch has no port %q; it has no ports yet", port)
 	}
-	return exit.Wrongf("the switch has no port %q; it has %s", port, strings.Join(names, ", "))
+	return exit.Wrongf("the switch has no port %q; %s", port, terminal.Choose(port, "it has", names))
 }
 
 // checkCaptureFile refuses a file that the switch could not write to.

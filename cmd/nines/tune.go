@@ -7,7 +7,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +20,7 @@ import (
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 func newTuneCommand() *cobra.Command {
@@ -201,7 +201,7 @@ func (t *tuneCall) readProfile(name string) (tune.Profile, error) {
 		}
 		var known bool
 		if p, known = tune.BuiltIn(name); !known {
-			return p, exit.Wrongf("unknown --profile %q; allowed: %s; --file takes your own", name, strings.Join(tune.ProfileNames(), ", "))
+			return p, exit.Wrongf("unknown --profile %q; %s; --file takes your own", name, terminal.Choose(name, "allowed:", tune.ProfileNames()))
 		}
 	}
 	for _, text := range t.boot {

@@ -28,8 +28,9 @@ type upCall struct {
 func newUpCommand() *cobra.Command {
 	var call upCall
 	c := &cobra.Command{
-		Use:   "up FILE",
-		Short: "Build the network of an experiment and leave it running",
+		Use:        "up FILE",
+		Short:      "Build the network of an experiment and leave it running",
+		SuggestFor: []string{"deploy", "create", "launch", "provision", "boot", "lstart"},
 		Long: `Build the network of an experiment file and leave it running: nodes, links, and the
 engines of nodes that forward or reflect. Nothing is measured. Only the host's scripts
 run (scripts: in the file); scripts of nodes run with 'nines run'.

@@ -26,7 +26,7 @@ func TestValidate(t *testing.T) {
 		{"valid and wrong", []string{quickstartFile, wrong}, 2, quickstartFile + ": valid", wrong + ":4:9: "},
 		{"wrong set", []string{quickstartFile, "--set", "traffic.rate=1"}, 2, "", `--set traffic.rate=1: traffic.rate: unknown key "rate"`},
 		{"absent", []string{filepath.Join(folder, "absent.yaml")}, 2, "", "absent.yaml: cannot be read: no such file or directory"},
-		{"folder", []string{folder}, 2, "", "cannot be read: is a directory"},
+		{"folder", []string{folder}, 2, "", wrong + ":4:9: "},
 		{"no file", nil, 2, "", "name at least one experiment file"},
 		{"format", []string{quickstartFile, "--format", "xml"}, 2, "", `unknown --format "xml"`},
 	} {

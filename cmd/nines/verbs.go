@@ -62,6 +62,7 @@ func verbGroups() []verbGroup {
 		{"laboratory", "Laboratory and cluster:", []*cobra.Command{
 			newVlabCommand(),
 			newClusterCommand(),
+			newVersionCommand(),
 		}},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // ReadProfile reads a user's profile:
@@ -106,7 +107,7 @@ func (p *profileParser) profile(document *yaml.Node) Profile {
 			p.pairs(value, key.Value, func(key, value *yaml.Node) { p.parameter(key, value, boot) })
 		default:
 			keys := []string{"profile", "base", "settings", "boot"}
-			p.fail(key, key.Value, "unknown key", strings.Join(keys, ", "), didYouMean(key.Value, keys))
+			p.fail(key, key.Value, "unknown key", strings.Join(keys, ", "), terminal.DidYouMean(key.Value, keys))
 		}
 	})
 	profile.Settings, profile.Boot = merged(base.Settings, settings), merged(base.Boot, boot)
@@ -121,13 +122,6 @@ func merged(base, over map[string]string) map[string]string {
 		}
 	}
 	return m
-}
-
-func didYouMean(word string, candidates []string) string {
-	if near := spec.Nearest(word, candidates); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return ""
 }
 
 // word reads a one-line scalar.
@@ -151,7 +145,7 @@ func (p *profileParser) base(n *yaml.Node) Profile {
 	base, known := BuiltIn(word)
 	if !known {
 		names := append(ProfileNames(), "none")
-		p.fail(n, "base", fmt.Sprintf("%q is not a profile", word), strings.Join(names, ", "), didYouMean(word, names))
+		p.fail(n, "base", fmt.Sprintf("%q is not a profile", word), strings.Join(names, ", "), terminal.DidYouMean(word, names))
 	}
 	return base
 }
@@ -185,7 +179,7 @@ func (p *profileParser) setting(key, value *yaml.Node, into map[string]string) {
 			names = append(names, k.Name)
 		}
 		p.fail(key, where, "unknown setting", strings.Join(names, ", ")+", or a file below /proc/sys or /sys",
-			didYouMean(name, names))
+			terminal.DidYouMean(name, names))
 	case kinds[at].method == Hold && word != Keep && word != wordShallow && !number.MatchString(word):
 		p.fail(value, where, fmt.Sprintf("%q is not a number of microseconds", word), "a number, \""+wordShallow+"\" or \""+Keep+"\"", "")
 	default:

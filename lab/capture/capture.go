@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +15,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/packetfilter"
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/terminal"
 )
 
 // Capture is a packet socket on an interface of a node. It sees what the kernel's stack receives
@@ -118,7 +118,7 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 		for _, d := range devices {
 			names = append(names, d.Name)
 		}
-		return exit.Wrongf("node %q of lab %q has no interface %q; its interfaces: %s", nodeName, lab, interfaceName, strings.Join(names, ", "))
+		return exit.Wrongf("node %q of lab %q has no interface %q; %s", nodeName, lab, interfaceName, terminal.Choose(interfaceName, "its interfaces:", names))
 	}
 	device := devices[at]
 	// Protocol 0 until it is bound, so that it gets no packets of other interfaces.

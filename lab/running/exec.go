@@ -6,13 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"sort"
-	"strings"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // ExecOptions says how a command runs in a node.
@@ -110,5 +110,5 @@ func (l *Lab) Node(name string) (plan.Node, *node.Running, error) {
 	for _, n := range l.plan.Nodes {
 		names = append(names, n.Name)
 	}
-	return plan.Node{}, nil, exit.Wrongf("lab %q has no node %q; its nodes: %s", l.name, name, strings.Join(names, ", "))
+	return plan.Node{}, nil, exit.Wrongf("lab %q has no node %q; %s", l.name, name, terminal.Choose(name, "its nodes:", names))
 }

@@ -44,7 +44,7 @@ func Open(name string) (*Lab, error) {
 	}
 	j, err := journal.Read(s.Journal())
 	if errors.Is(err, journal.ErrEmpty) {
-		return nil, &state.NotFoundError{Name: name}
+		return nil, state.NotFound(name)
 	}
 	if err != nil {
 		return nil, state.ExplainUnseen(err, name)

@@ -3,7 +3,6 @@ package running
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"nines.dev/nines/engine/client"
@@ -14,6 +13,7 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/terminal"
 )
 
 // ProgramState is the current state of a process that a link needs.
@@ -84,7 +84,7 @@ func (l *Lab) SwitchSocket(linkName string) (string, error) {
 		if len(names) == 0 {
 			return "", exit.Wrongf("lab %q has no link of the kind switch", l.Name())
 		}
-		return "", exit.Wrongf("lab %q has no link %q of the kind switch; it has %s", l.Name(), linkName, strings.Join(names, ", "))
+		return "", exit.Wrongf("lab %q has no link %q of the kind switch; %s", l.Name(), linkName, terminal.Choose(linkName, "it has", names))
 	}
 	return link.SwitchSocket(l.State().Dir, linkName), nil
 }

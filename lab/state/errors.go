@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/terminal"
 )
 
 // WriteError means that a file of the labs' state could not be written.
@@ -70,10 +71,28 @@ func fullState(err error) *WriteError {
 }
 
 // NotFoundError means that a lab does not exist.
-type NotFoundError struct{ Name string }
+type NotFoundError struct {
+	Name string
+	// meant is a question whether a lab with a similar name is meant; empty if there is none.
+	meant string
+}
+
+// NotFound is the error that a lab does not exist.
+func NotFound(name string) *NotFoundError {
+	entries, _ := os.ReadDir(filepath.Join(Root(), "labs")) // no list, no question
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return &NotFoundError{Name: name, meant: terminal.DidYouMean(name, names)}
+}
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("lab %q does not exist; nines ls lists the labs", e.Name)
+	text := fmt.Sprintf("lab %q does not exist; ", e.Name)
+	if e.meant != "" {
+		text += e.meant + " "
+	}
+	return text + "nines ls lists the labs"
 }
 
 // ExitCode is 2: the command names something that does not exist.
@@ -121,7 +140,7 @@ func NeedRoot(err error) error {
 func ExplainUnseen(err error, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &NotFoundError{Name: name}
+		return NotFound(name)
 	case errors.Is(err, fs.ErrPermission):
 		return NeedRoot(err)
 	}

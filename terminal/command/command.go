@@ -29,15 +29,15 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	signals.SurviveClosedPipes()
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return exit.Wrongf("%w; see '%s --help'", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(unknownFlag)
+	root.DisableSuggestions = true // unknownCommand has its own
+	refuseUnknownTopics(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err != nil && strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
-		err = exit.Wrongf("%w; see '%s --help'", err, root.Use)
+	c, err := root.ExecuteContextC(ctx)
+	if word, is := unknownWord(err); is && exit.Code(err) != exit.Wrong { // not yet refused
+		err = unknownCommand(c, word)
 	}
 	if err == nil {
 		return exit.Done

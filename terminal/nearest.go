@@ -1,9 +1,6 @@
-package spec
+package terminal
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // Nearest returns the candidate that a mistyped word most likely means, or "".
 func Nearest(word string, candidates []string) string {
@@ -24,12 +21,33 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// didYouMean phrases the nearest candidate as a remedy, or returns "".
-func didYouMean(word string, candidates []string) string {
+// DidYouMean asks whether a mistyped word means the nearest candidate, or returns "".
+func DidYouMean(word string, candidates []string) string {
 	if candidate := Nearest(word, candidates); candidate != "" {
 		return `did you mean "` + candidate + `"?`
 	}
 	return ""
+}
+
+// Choose ends the message about a name that is unknown: with the nearest name that exists, and all of them behind some
+// words, such as "its nodes:".
+func Choose(word, before string, names []string) string {
+	all := before + " " + Listed(names)
+	if asked := DidYouMean(word, names); asked != "" {
+		return asked + " " + all
+	}
+	return all
+}
+
+// maxListed is how many names an error lists before it says that there are more.
+const maxListed = 20
+
+// Listed joins names for an error message, in their order, up to a bound.
+func Listed(names []string) string {
+	if len(names) > maxListed {
+		return strings.Join(names[:maxListed], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }
 
 // editDistance counts the insertions, deletions, substitutions and swaps of
@@ -56,21 +74,4 @@ func editDistance(a, b string) int {
 		before, previous, current = previous, current, before
 	}
 	return previous[len(b)]
-}
-
-// maxListed is how many names an error lists before it says "and N more".
-const maxListed = 20
-
-// listed joins names for an error message, sorted and bounded.
-func listed(names []string) string {
-	sorted := append([]string(nil), names...)
-	sort.Strings(sorted)
-	return listedInOrder(sorted)
-}
-
-func listedInOrder(names []string) string {
-	if len(names) > maxListed {
-		return strings.Join(names[:maxListed], ", ") + ", …"
-	}
-	return strings.Join(names, ", ")
 }

@@ -1,4 +1,4 @@
-package spec
+package terminal
 
 import "testing"
 
@@ -32,6 +32,17 @@ func TestNearest(t *testing.T) {
 	} {
 		if got := Nearest(word, keys); got != want {
 			t.Errorf("%q: %q; want %q", word, got, want)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for word, want := range map[string]string{
+		"dot":   `did you mean "dut"? its nodes: loadgen, dut`,
+		"other": "its nodes: loadgen, dut",
+	} {
+		if got := Choose(word, "its nodes:", []string{"loadgen", "dut"}); got != want {
+			t.Errorf("%q: %s; want %s", word, got, want)
 		}
 	}
 }
