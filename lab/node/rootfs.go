@@ -96,7 +96,7 @@ func (p Place) lxcImageFile(n plan.Node) string {
 	return filepath.Join(p.lxcPath(), n.HostName, "image.json")
 }
 
-// minimal makes a root file system with busybox: /bin is read-only and shared by the lab's
+// minimal makes a root file system with busybox, iproute2 and a shell: /bin is read-only and shared by the lab's
 // containers, the rest is the container's own.
 func (p Place) minimal(n plan.Node, root string) (rootfs, error) {
 	bin, err := p.busybox()
@@ -127,6 +127,9 @@ func (p Place) minimal(n plan.Node, root string) (rootfs, error) {
 		if err := os.WriteFile(filepath.Join(root, "etc", name), []byte(text), 0o644); err != nil {
 			return rootfs{}, err
 		}
+	}
+	if err := linkTools(root); err != nil {
+		return rootfs{}, err
 	}
 	if err := os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky); err != nil {
 		return rootfs{}, err
@@ -172,6 +175,9 @@ func (p Place) busybox() (string, error) {
 		if err != nil && applet != "busybox" {
 			return "", err
 		}
+	}
+	if err := addTools(next); err != nil {
+		return "", err
 	}
 	return bin, os.Rename(next, bin)
 }
