@@ -94,6 +94,7 @@ var mayImport = map[string][]string{
 	"lab/control": {"power", "lab/state"},
 	"lab/disturb": slices.Concat(insiders, []string{"lab/check"}),
 	"lab/engine":  slices.Concat(insiders, []string{"engine/client", "kernel/napi"}),
+	"lab/files":   {"lab/node", "lab/running", "kernel/openat", "terminal"},
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
 	"lab/login":   slices.Concat(insiders, []string{"lab/check", "kernel/ledger"}),

@@ -15,25 +15,37 @@ import (
 func newExecCommand() *cobra.Command {
 	var named, dir string
 	var env []string
+	var all bool
 	c := &cobra.Command{
-		Use:        "exec NODE [--] COMMAND [ARGUMENT]...",
-		Short:      "Run a command in a node",
+		Use:        "exec NODE|--all [--] COMMAND [ARGUMENT]...",
+		Short:      "Run a command in a node, or in all",
 		SuggestFor: []string{"pingall"},
 		Long: `Run a command in a node: in its namespaces and file system, on its CPUs and with its
 environment. nines exec exits with the exit code of the command. Options of nines are
-before the command; those behind it are the command's own.`,
+before the command; those behind it are the command's own.
+
+--all runs it in every node, 32 at a time and without input, and prints the node's name before
+each line. The exit code is 0 if the command succeeded in every node, otherwise the one
+of the first node in which it failed, in the file's order; the last line names all of these.`,
 		Example: `  nines exec dut -- ip addr
   nines exec loadgen ping -c3 198.18.0.2
   nines exec --lab quickstart dut -- sh -c 'cat /proc/net/dev'
   nines exec loadgen --env DEBUG=1 -- ./client
+  nines exec --all -- ip -brief addr
   tar c . | nines exec dut -- tar x -C /tmp`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
+			switch {
+			case all && len(args) == 0:
+				return exit.Wrongf("name a command, as in: nines exec --all -- ip addr")
+			case !all && len(args) < 2:
 				return exit.Wrongf("name a node and a command, as in: nines exec dut -- ip addr")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if all {
+				return execAll(c, named, args, running.ExecOptions{Dir: dir, Env: env})
+			}
 			argv, err := commandOf(c, args[1:])
 			if err == nil && len(argv) == 0 {
 				err = exit.Wrongf("name a command, as in: nines exec dut -- ip addr")
@@ -46,6 +58,7 @@ before the command; those behind it are the command's own.`,
 	}
 	c.Flags().SetInterspersed(false) // what follows the command is its own
 	labFlag(c, &named)
+	c.Flags().BoolVar(&all, "all", false, "run the command in all nodes")
 	c.Flags().StringVar(&dir, "dir", "", "the working folder in the node (default: /)")
 	c.Flags().StringArrayVar(&env, "env", nil, "set NAME=VALUE for the command (repeatable)")
 	return c

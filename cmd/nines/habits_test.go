@@ -26,6 +26,7 @@ func TestHabitsLeadToWhatIsMeant(t *testing.T) {
 		"help image biuld":       "did you mean 'nines image build'?",
 		"ls lab":                 `ls takes no argument, and got "lab"`,
 		"up -f lab.yaml":         "the file is an argument, as in 'nines up FILE'",
+		"exec --all":             "name a command",
 		"up lab.yaml --dry-ru":   "did you mean --dry-run?",
 		"export --format hlgo x": `did you mean "hlog"? allowed:`,
 	} {

@@ -34,7 +34,7 @@ func TestAMirrorOfAnUnknownPortNamesThoseThereAre(t *testing.T) {
 		t.Error(err)
 	}
 	err := checkPort("c:x", ports)
-	if exit.Code(err) != exit.Wrong || err.Error() != `the switch has no port "c:x"; it has a:x, b:x` {
+	if exit.Code(err) != exit.Wrong || err.Error() != `the switch has no port "c:x"; did you mean "a:x"? it has a:x, b:x` {
 		t.Errorf("exit code %d: %v", exit.Code(err), err)
 	}
 	if err := checkPort("c:x", nil); exit.Code(err) != exit.Wrong {

@@ -26,6 +26,7 @@ func verbGroups() []verbGroup {
 			newCheckCommand(),
 			newExecCommand(),
 			newShellCommand(),
+			newCpCommand(),
 			newLogsCommand(),
 			newSSHCommand(),
 			newGraphCommand(),
