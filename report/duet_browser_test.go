@@ -41,7 +41,7 @@ func TestTheDuetInChromium(t *testing.T) {
 	path := writePage(t, w.Dir())
 	p := openTab(t, path, 1320, 900)
 	p.settle()
-	if title := eval[string](p, `document.querySelector("section h2").textContent`); title != DuetSentences(compared())[0] {
+	if title := eval[string](p, `document.querySelector(".answer p").textContent`); title != DuetSentences(compared())[0] {
 		t.Errorf("the page begins with %q", title)
 	}
 	for _, id := range []string{"#duet-sides", "#duet-difference"} {

@@ -78,6 +78,18 @@ type Evidence struct {
 	Details *result.Details
 }
 
+// tellsNothing reports whether a figure of received over sent rates only repeats that all was received, but in trials
+// that are no measurement.
+func (c Chosen) tellsNothing() bool {
+	return c.Kind == result.FigureRate && len(c.Published) == 0 && !slices.ContainsFunc(c.Series, func(s Series) bool {
+		return slices.ContainsFunc(s.Points, func(p SeriesPoint) bool { return !p.AllInvalid() && p.Low < receivedShare*p.X })
+	})
+}
+
+// receivedShare is the part of the sent packets from which on a loss is not to be seen in a figure: less than the width
+// of a line.
+const receivedShare = 0.995
+
 // chooser chooses figures.
 type chooser struct {
 	groups    []Group

@@ -292,7 +292,7 @@ func TestSkippedAreToldByReason(t *testing.T) {
 }
 
 func TestFiguresWithoutDetails(t *testing.T) {
-	dir := comparison{name: "bare", kinds: []string{"bridge"}, sizes: []float64{64}, rates: []float64{1e5, 0}}.write(t, t.TempDir())
+	dir := comparison{name: "bare", kinds: []string{"bridge"}, sizes: []float64{64}, rates: []float64{5e5, 0}}.write(t, t.TempDir())
 	for _, id := range []string{"0001", "0002"} {
 		if err := os.Remove(filepath.Join(dir, "trials", id, result.DetailsFile)); err != nil {
 			t.Fatal(err)

@@ -45,6 +45,10 @@ type pageData struct {
 	Groups    []pageGroup `json:"groups"`
 	Trials    []pageTrial `json:"trials"`
 	Totals    Totals      `json:"totals"`
+	// Answer is what the result says, in sentences.
+	Answer []string `json:"answer"`
+	// Swept are the variables with several values, the outermost loop first.
+	Swept []string `json:"swept"`
 	// Wakes says what the latencies of ends that sleep contain; empty: none sleeps.
 	Wakes string `json:"wakes,omitempty"`
 	// Undisturbed is what is known of the latencies without the host's interruptions, in words.
@@ -116,10 +120,10 @@ type pageCurves struct {
 // problems on the page, not errors: the rest is still useful. Progress receives the trials that were
 // read; it may be nil.
 func newPageData(r *result.Result, progress func(done, of int)) pageData {
-	totals := TotalsOf(r.Summary.Trials, r.Searches)
+	totals, answered := TotalsOf(r.Summary.Trials, r.Searches), pageAnswer(r)
 	r = firstTrials(r, maxPageTrials)
 	shown := r.Shown()
-	p := pageData{Schema: PageSchema, Totals: totals, Wakes: wakeText(shown), Undisturbed: undisturbedLines(Groups(shown)), Name: r.Summary.Name, Started: r.Summary.Started,
+	p := pageData{Schema: PageSchema, Totals: totals, Answer: append([]string{}, answered...), Swept: sweptKeys(Groups(shown)), Wakes: wakeText(shown), Undisturbed: undisturbedLines(Groups(shown)), Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
 		Baselines: []pageTrial{}, Curves: []result.Published{}, Traces: []pageTrace{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
 	limits := trialLimitsFor(len(shown))
@@ -231,7 +235,7 @@ func (p *pageData) addFigures(r *result.Result) {
 		}
 		maxima = append(maxima, found)
 	}
-	p.Figures = ChooseFigures(trials, maxima, r.Published)
+	p.Figures = slices.DeleteFunc(ChooseFigures(trials, maxima, r.Published), Chosen.tellsNothing)
 	for _, published := range r.Published {
 		if published.Figure == result.FigureLatency {
 			p.Curves = append(p.Curves, published)

@@ -53,3 +53,14 @@ export function sample(curve: Curve, xs: readonly number[]): (number | null)[] {
     return ns === null ? null : Math.max(ns, 1) / 1000;
   });
 }
+
+/** The points of a curve at the percentiles with another nine: 90 %, 99 %, 99.9 %, …, and at the median. */
+export function atDecades(xs: readonly number[], ys: readonly (number | null)[]): { x: number; y: number }[] {
+  const points: { x: number; y: number }[] = [];
+  xs.forEach((x, i) => {
+    const y = ys[i];
+    if (y === null || y === undefined) return;
+    if (x === 2 || (x > 1 && Number.isInteger(Math.log10(x)))) points.push({ x, y });
+  });
+  return points;
+}

@@ -851,6 +851,8 @@ export interface Page {
   groups: Group[];
   trials: Trial[];
   totals: Totals;
+  answer: string[];
+  swept: string[];
   wakes?: string;
   undisturbed?: string[];
   baselines: Trial[];

@@ -17,7 +17,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: At
 /** A section with a heading that can be linked to. */
 export function section(id: string, title: string, lead: string | null, ...children: Child[]): HTMLElement {
   return h("section", { id, "aria-labelledby": `${id}-title` },
-    h("h2", { id: `${id}-title` }, title), lead === null ? null : h("p", { class: "lead" }, lead), ...children);
+    h("h2", { id: `${id}-title` }, h("a", { class: "anchor", href: `#${id}` }, title)), lead === null ? null : h("p", { class: "lead" }, lead), ...children);
 }
 
 /** A row of buttons, one of them pressed. */
@@ -28,6 +28,13 @@ export function choice<T extends string>(label: string, options: readonly [T, st
       for (const b of buttons) b.setAttribute("aria-pressed", String(b.dataset["value"] === current()));
     } }, text));
   return h("div", { class: "choice", role: "group", "aria-label": label }, h("span", { class: "choice-label" }, label), h("span", { class: "segments" }, ...buttons));
+}
+
+/** A check box in a figure's head. */
+export function toggle(id: string, text: string, checked: boolean, change: (checked: boolean) => void, mark?: Node): HTMLElement {
+  const box = h("input", { type: "checkbox", id, change: () => change(box.checked) });
+  box.checked = checked;
+  return h("label", { for: id, class: "chip" }, box, mark, text);
 }
 
 /** Copies text to the clipboard, also if the page is not in a secure context. */

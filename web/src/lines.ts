@@ -85,10 +85,13 @@ interface Style {
   dash: number;
 }
 
+/** The dash of one of many combinations: those that are far apart differ, as a page begins with such ones. */
+const dashOf = (i: number, of: number): number => (of > dashes ? Math.floor((i * dashes) / of) : i);
+
 /**
  * A style for each group. A text variable, such as the link's kind, sets the colours, and the other
- * swept variables the dashes, which may repeat. With one variable, or too many values, colours
- * repeat and dashes distinguish the rounds.
+ * swept variables the dashes, which may repeat. With one variable, or too many values, colour and
+ * dashes go together. Markers always follow the colour.
  */
 export function stylesOf(page: Page): Style[] {
   const swept = page.variables.map((name) => ({ name, values: valuesOf(page, name).map(raw) })).filter((v) => v.values.length > 1);
@@ -103,11 +106,12 @@ export function stylesOf(page: Page): Style[] {
     if (few || Math.ceil(first.values.length / colours) * rests.length <= dashes) {
       return page.groups.map((g) => {
         const value = first.values.indexOf(raw(g.variables[first.name] ?? null));
-        return { colour: value % colours, dash: (Math.floor(value / colours) * rests.length + rests.indexOf(rest(g))) % dashes };
+        return { colour: value % colours, dash: (Math.floor(value / colours) * rests.length + dashOf(rests.indexOf(rest(g)), rests.length)) % dashes };
       });
     }
   }
-  return page.groups.map((_, i) => ({ colour: i % colours, dash: Math.floor(i / colours) % dashes }));
+  // Of two rounds of colours neither has the other's dashes.
+  return page.groups.map((_, i) => ({ colour: i % colours, dash: (i + Math.floor(i / colours)) % dashes }));
 }
 
 export function linesOf(page: Page, mode: Mode): Line[] {

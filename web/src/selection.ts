@@ -2,11 +2,31 @@
 
 import type { Page, Variables } from "./data.ts";
 import type { Metric } from "./page.ts";
-import { raw } from "./format.ts";
+import { raw, shortNames } from "./format.ts";
 import { linesOf, type Line, type Mode } from "./lines.ts";
 
 /** More lines than this cannot be distinguished; the rest starts unchecked. */
 export const firstShown = 12;
+
+/** So many of a list, evenly spread, the first and the last among them. */
+function evenly<T>(list: readonly T[], most: number): T[] {
+  if (list.length <= most) return [...list];
+  if (most < 2) return list.slice(0, most);
+  return Array.from({ length: most }, (_, i) => list[Math.round((i * (list.length - 1)) / (most - 1))]!);
+}
+
+/** The indexes of the groups with which a page begins: as many of each value of the outermost variable, of many values
+ * some. The first twelve of a sweep would be of one kind. */
+export function firstGroups(page: Page, most = firstShown): Set<number> {
+  const outermost = page.swept[0] ?? "";
+  const byValue = new Map<string, number[]>();
+  page.groups.forEach((group, i) => {
+    const value = raw(group.variables[outermost] ?? null);
+    byValue.set(value, [...(byValue.get(value) ?? []), i]);
+  });
+  const kinds = evenly([...byValue.values()], most);
+  return new Set(kinds.flatMap((groups, i) => evenly(groups, Math.floor(most / kinds.length) + (i < most % kinds.length ? 1 : 0))));
+}
 
 export class Selection {
   mode: Mode = "together";
@@ -17,12 +37,19 @@ export class Selection {
   gaps = false;
   /** Shows the rate over time as a percentage of the due rate, where loss is a dip. */
   share = false;
+  /** The variable over which the lines of the beginning are spread; empty once the reader chose, or if all are drawn. */
+  spread = "";
   private readonly hiddenTrials = new Set<number>();
   private readonly filtered = new Map<string, Set<string>>();
   private readonly listeners: (() => void)[] = [];
 
   constructor(readonly page: Page) {
-    page.groups.slice(firstShown).forEach((group) => group.trials.forEach((t) => this.hiddenTrials.add(t)));
+    if (page.groups.length <= firstShown) return;
+    const first = firstGroups(page);
+    page.groups.forEach((group, i) => {
+      if (!first.has(i)) group.trials.forEach((t) => this.hiddenTrials.add(t));
+    });
+    this.spread = shortNames(page.variables).get(page.swept[0] ?? "") ?? "";
   }
 
   onChange(listener: () => void): void {
@@ -49,6 +76,7 @@ export class Selection {
   }
 
   setChecked(lines: readonly Line[], checked: boolean): void {
+    this.spread = "";
     for (const t of lines.flatMap((line) => this.trialsOf(line))) {
       if (checked) this.hiddenTrials.delete(t);
       else this.hiddenTrials.add(t);

@@ -69,8 +69,25 @@ export function table<Row>(options: TableOptions<Row>): Table {
   const title = h("span", null, caption());
   const region = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption() },
     h("table", null, h("thead", null, h("tr", null, options.lead ? leadHead : null, ...heads)), body));
+  const whole = h("button", { type: "button", class: "quiet", click: () => {
+    region.classList.toggle("whole");
+    tellCut();
+  } });
+  const cut = h("p", { class: "cut" }, h("span"), whole);
   const element = h("figure", { class: "table", id: options.id },
-    h("figcaption", null, title, h("span", { class: "tools" }, status, copy)), region);
+    h("figcaption", null, title, h("span", { class: "tools" }, status, copy)), region, cut);
+
+  /** Says how many rows there are where the table shows a part of them, and lets the reader see all. */
+  function tellCut(): void {
+    const all = options.rows().length;
+    const isWhole = region.classList.contains("whole");
+    const hidden = region.scrollHeight > region.clientHeight + 1;
+    cut.hidden = !hidden && !isWhole;
+    region.classList.toggle("more", hidden);
+    cut.firstElementChild!.textContent = hidden ? `${all} rows: scroll in the table, or` : "";
+    whole.textContent = isWhole ? "Show fewer rows" : `Show all ${all} rows`;
+  }
+  new ResizeObserver(tellCut).observe(region);
 
   function ordered(): Row[] {
     const rows = options.rows();
@@ -99,6 +116,7 @@ export function table<Row>(options: TableOptions<Row>): Table {
       ...belowOf(row),
     ]));
     if (focused) document.getElementById(focused)?.focus();
+    tellCut();
   }
 
   function belowOf(row: Row): HTMLElement[] {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { grid, isMaximum, sample, valueAt } from "../src/curve.ts";
+import { atDecades, grid, isMaximum, sample, valueAt } from "../src/curve.ts";
 import type { Curve } from "../src/data.ts";
 
 /** 1,000 samples of 1 to 1000 µs, one each, as the Go side writes them. */
@@ -42,4 +42,11 @@ test("the curve never falls", () => {
 
 test("a latency of nothing is drawn at a nanosecond", () => {
   assert.deepEqual(sample({ count: 1, below: [0], value_ns: [0] }, [1]), [0.001]);
+});
+
+test("markers are at the nines that the curve reaches", () => {
+  const xs = grid(even.count);
+  assert.deepEqual(atDecades(xs, sample(even, xs)), [{ x: 10, y: 900 }, { x: 100, y: 990 }, { x: 1000, y: 999 }]);
+  assert.deepEqual(atDecades([1, 2, 5], [3, 4, 5]), [{ x: 2, y: 4 }]);
+  assert.deepEqual(atDecades([10], [null]), []);
 });

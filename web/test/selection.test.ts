@@ -3,11 +3,13 @@ import { test } from "node:test";
 import type { Curves, Page, Trial, Verdict } from "../src/data.ts";
 import { invalidText, labelOf, linesOf, stylesOf, verdictText } from "../src/lines.ts";
 import { baselinesFor, streamOf } from "../src/charts/percentiles.ts";
-import { meanRate, percentOf, shareRange } from "../src/charts/rate.ts";
-import { hostFacts, purposes } from "../src/sections/header.ts";
+import { marksOf, meanRate, percentOf, shareRange } from "../src/charts/rate.ts";
+import { purposes } from "../src/sections/header.ts";
+import { ratesDiffer } from "../src/sections/rates.ts";
+import { hostFacts } from "../src/sections/host.ts";
 import { planNodes } from "../src/sections/files.ts";
 import { median } from "../src/sections/trials.ts";
-import { firstShown, Selection } from "../src/selection.ts";
+import { firstGroups, firstShown, Selection } from "../src/selection.ts";
 
 const curves: Curves = { latency: null, from_tx: null, send_lag: null, undisturbed: null };
 const nothing = { min: null, mean: null, p50: null, p90: null, p99: null, p99_9: null, p99_99: null, p99_999: null, p99_9999: null, max: null, count: 0 };
@@ -23,7 +25,7 @@ function trial(kind: string, rate: number, repeat: number, verdict: Verdict = "c
 
 /** A page of these kinds and rates with two repeats each. */
 function page(kinds: string[], rates: number[]): Page {
-  const result: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.rate_pps"], groups: [], trials: [], baselines: [], figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], duets: [], traces: [], host: null, plan: null, experiment: "", problems: [],
+  const result: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.rate_pps"], groups: [], trials: [], baselines: [], figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], duets: [], traces: [], host: null, plan: null, experiment: "", problems: [], answer: [], swept: ["links.*.kind", "traffic.rate_pps"],
     totals: { trials: 0, shown: 0, verdicts: {}, rx_packets: 0, lost_packets: 0, unsent_packets: 0 } };
   for (const kind of kinds) {
     for (const rate of rates) {
@@ -112,6 +114,17 @@ test("more lines than can be told apart begin unchecked", () => {
   assert.equal(selection.listed().length, 18);
 });
 
+test("the lines of the beginning are spread over the outermost variable", () => {
+  const p = page(["a", "b", "c"], Array.from({ length: 20 }, (_, i) => i + 1));
+  const first = [...firstGroups(p)].sort((x, y) => x - y);
+  assert.deepEqual(first, [0, 6, 13, 19, 20, 26, 33, 39, 40, 46, 53, 59]);
+  assert.equal(new Selection(p).spread, "kind");
+  const many = page(Array.from({ length: 30 }, (_, i) => `k${i}`), [1, 2]);
+  assert.equal(firstGroups(many).size, firstShown);
+  assert.ok(firstGroups(many).has(0) && firstGroups(many).has(58));
+  assert.equal(firstGroups(page(["a", "b"], [1, 2])).size, 4);
+});
+
 test("a median stands for all repeats or none", () => {
   assert.equal(median([3, 1, 2]), 2);
   assert.equal(median([4, 1, 2, 3]), 2.5);
@@ -167,4 +180,20 @@ test("plans may be one, a list, or an object of them", () => {
   assert.equal(planNodes([plan, plan]).length, 2);
   assert.deepEqual(planNodes({ veth: plan, bridge: plan }).map((n) => n.plan), ["veth", "bridge"]);
   assert.deepEqual(planNodes(null), []);
+});
+
+test("lines on one another have their markers at different places", () => {
+  const xs = Array.from({ length: 60 }, (_, i) => i);
+  const ys = xs.map(() => 5);
+  const [first, second] = [marksOf(xs, ys, 0), marksOf(xs, ys, 0.5)];
+  assert.deepEqual([first.length, second.length], [6, 6]);
+  assert.ok(first.every(({ x }) => second.every((other) => other.x !== x)));
+  assert.deepEqual(marksOf([0.5, 1.5], [1, null], 0), [{ x: 0.5, y: 1 }]);
+});
+
+test("rates are drawn where something was lost, or not sent", () => {
+  const p = page(["veth"], [1000]);
+  assert.ok(!ratesDiffer(p));
+  p.trials[0]!.unsent_packets = 1;
+  assert.ok(ratesDiffer(p));
 });

@@ -1,12 +1,13 @@
 // The latencies of two sides, and their difference with the intervals of what was compared.
 
 import uPlot from "uplot";
-import { grid, sample } from "../curve.ts";
+import { atDecades, grid, sample } from "../curve.ts";
 import type { Band, Variants } from "../data.ts";
 import { percentileAt, significant, tick } from "../format.ts";
 import { linearTicks, logRange, logTicks, percentileTicks, signedRange } from "../scale.ts";
 import { palette } from "../theme.ts";
 import { axis, dashPatterns, Frame, type TipRow } from "./frame.ts";
+import { drawMarks } from "./marker.ts";
 
 /** b − a in µs at each x; null where a side supports no percentile. */
 export function difference(a: readonly (number | null)[], b: readonly (number | null)[]): (number | null)[] {
@@ -48,7 +49,7 @@ export function sidesChart(duet: Variants, id: string): Frame {
     const levels = (plot: uPlot) => logTicks(plot.scales["y"]!.min ?? 1, plot.scales["y"]!.max ?? 10, Math.floor(high / 26));
     return plotOf(frame, width, high, place, "latency in µs", { distr: 3, range: () => range },
       { splits: (plot) => levels(plot).splits, values: (plot, splits) => splits.map((y) => (levels(plot).labelled.has(y) ? tick(y) : "")) },
-      known.xs, known.sides, known.sides.map((_, i) => series(i)), (at) => known.sides.map((ys, i): TipRow => row(duet.sides[i]!.label, i, ys[at])));
+      known.xs, known.sides, known.sides.map((_, i) => series(i)), [0, 1], (at) => known.sides.map((ys, i): TipRow => row(duet.sides[i]!.label, i, ys[at])));
   } });
   return frame;
 }
@@ -66,7 +67,7 @@ export function differenceChart(duet: Variants, id: string): Frame {
     const quiet: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
     return plotOf(frame, width, high, place, "b − a in µs", { range: () => range },
       { splits: (plot) => linearTicks(plot.scales["y"]!.min ?? 0, plot.scales["y"]!.max ?? 1, Math.floor(high / 30)), values: (_, splits) => splits.map((y) => tick(y)) },
-      xs, [ys, low, upper], [{ ...series(2), dash: [] }, quiet, quiet], (at) => [
+      xs, [ys, low, upper], [{ ...series(2), dash: [] }, quiet, quiet], [2], (at) => [
         row("b − a", 2, ys[at]),
         ...(low[at] === null || low[at] === undefined ? [] : [{ colour: null, dash: 0, label: "95 % interval", value: `${significant(low[at]!)} to ${significant(upper[at]!)} µs` }]),
       ], [{ series: [3, 2], fill: `${palette().series[2] ?? palette().text}33` }]);
@@ -85,7 +86,7 @@ function stepper(plot: uPlot, by: number, from: "here" | "start" | "end"): void 
 }
 
 function plotOf(frame: Frame, width: number, high: number, place: HTMLElement, label: string, y: uPlot.Scale, ticks: Pick<uPlot.Axis, "splits" | "values">,
-  xs: number[], ys: (number | null)[][], lines: uPlot.Series[], rows: (at: number) => TipRow[], bands: uPlot.Band[] = []): uPlot {
+  xs: number[], ys: (number | null)[][], lines: uPlot.Series[], marked: readonly number[], rows: (at: number) => TipRow[], bands: uPlot.Band[] = []): uPlot {
   const room = Math.max(2, Math.floor((width - 70) / 62));
   const percentiles = (plot: uPlot) => percentileTicks(plot.scales["x"]!.max ?? 10, room);
   return new uPlot({
@@ -99,6 +100,7 @@ function plotOf(frame: Frame, width: number, high: number, place: HTMLElement, l
     ],
     series: [{}, ...lines],
     hooks: {
+      draw: [(plot) => drawMarks(plot, marked.map((marker, i) => ({ marker, colour: palette().series[marker] ?? palette().text, points: atDecades(xs, ys[i]!) })))],
       setCursor: [(plot) => {
         const { idx, left, top } = plot.cursor;
         if (idx === null || idx === undefined || left === undefined || left < 0) frame.hideTip();

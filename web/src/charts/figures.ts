@@ -130,12 +130,14 @@ export function figureChart(page: Page, figure: Figure, selection: Selection, lo
       const points: Point[] = [];
       const lines: ScatterLine[] = [];
       const series = drawnSeries(page, figure, selection);
-      for (const { label, colour, dash, points: of } of series) {
+      const whiskers = series.some((one) => one.points.some((p) => p.high > p.low));
+      for (const [i, { label, colour, dash, points: of }] of series.entries()) {
+        const aside = whiskers ? (i - (series.length - 1) / 2) * Math.min(3, 18 / series.length) : 0;
         const placed = place(figure, load, of, axes.yScale);
         // A line leads over measurements only.
-        lines.push({ colour, dash: dashPatterns[dash] ?? [], points: placed.filter(({ p }) => !allInvalid(p)) });
+        lines.push({ colour, aside, dash: dashPatterns[dash] ?? [], points: placed.filter(({ p }) => !allInvalid(p)) });
         for (const { p, x, y } of placed) {
-          points.push({ x, y, colour, shape: dash, crossed: allInvalid(p), whisker: [p.low * axes.yScale, p.high * axes.yScale], tip: () => measuredTip(label, colour, dash, p, x, axes) });
+          points.push({ x, y, colour, aside, marker: colour, crossed: allInvalid(p), whisker: [p.low * axes.yScale, p.high * axes.yScale], tip: () => measuredTip(label, colour, dash, p, x, axes) });
         }
       }
       if (points.length === 0) return null;
@@ -145,7 +147,7 @@ export function figureChart(page: Page, figure: Figure, selection: Selection, lo
         const placed = published.points.filter(([x, y]) => x > 0 && y > 0).map(([x, y]) => ({ x, y: y * axes.yScale }));
         lines.push({ colour, dash: publishedDash, points: placed });
         for (const { x, y } of placed) {
-          points.push({ x, y, colour, shape: 0, ring: true, tip: () => ({
+          points.push({ x, y, colour, marker: 0, ring: true, tip: () => ({
             title: "published, not measured here",
             rows: [{ colour: null, dash: 0, label: published.series, value: "" }, { colour: null, dash: 0, label: axes.x, value: axes.xText(x) }, { colour: null, dash: 0, label: axes.y, value: axes.yText(y) }],
             note: published.source,

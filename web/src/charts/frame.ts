@@ -4,6 +4,7 @@
 import uPlot from "uplot";
 import { h } from "../dom.ts";
 import { onTheme, palette } from "../theme.ts";
+import { markerElement } from "./marker.ts";
 
 export const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
@@ -114,18 +115,23 @@ export class Frame {
   }
 }
 
-/** A short piece of a line as it is drawn. */
+/** A short piece of a line as it is drawn, with its marker. */
 export function swatch(colour: number, dash: number): SVGElement {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("class", "swatch");
-  svg.setAttribute("viewBox", "0 0 24 10");
+  svg.setAttribute("viewBox", "0 0 36 10");
   svg.setAttribute("aria-hidden", "true");
   const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-  for (const [name, value] of Object.entries({ x1: 1, x2: 23, y1: 5, y2: 5, "stroke-width": 2.5 })) line.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries({ x1: 1, x2: 35, y1: 5, y2: 5, "stroke-width": 2.5 })) line.setAttribute(name, String(value));
   line.style.stroke = colour < 0 ? "var(--muted)" : `var(--series-${colour})`;
   const pattern = colour < 0 ? [3, 3] : dashPatterns[dash] ?? [];
   if (pattern.length > 0) line.setAttribute("stroke-dasharray", pattern.map((n) => n * 0.7).join(" "));
   svg.append(line);
+  if (colour >= 0) {
+    const mark = markerElement(colour, 18, 5, 3.6);
+    mark.style.fill = `var(--series-${colour})`;
+    svg.append(mark);
+  }
   return svg;
 }
 

@@ -25,7 +25,7 @@ export function outlierChart(page: Page, selection: Selection): Frame {
           for (const [at, latency, lag, poll, cpu] of trial.outliers) {
             seconds = Math.max(seconds, at / 1e6);
             points.push({
-              x: at / 1e6, y: Math.max(latency, 1) / 1000, colour: line.colour, shape: line.dash,
+              x: at / 1e6, y: Math.max(latency, 1) / 1000, colour: line.colour, marker: line.colour, open: line.dash % 2 === 1,
               tip: () => ({
                 title: `${micros(latency)} µs, due at ${(at / 1e6).toFixed(6)} s`,
                 rows: [
@@ -41,7 +41,7 @@ export function outlierChart(page: Page, selection: Selection): Frame {
           for (const meter of trial.details?.gaps ?? []) {
             for (const gap of meter.worst) {
               points.push({
-                x: gap.at_ns / 1e9, y: Math.max(gap.length_ns, 1) / 1000, colour: line.colour, shape: line.dash, hollow: true,
+                x: gap.at_ns / 1e9, y: Math.max(gap.length_ns, 1) / 1000, colour: line.colour, marker: line.colour, hollow: true,
                 tip: () => ({
                   title: `CPU ${meter.cpu} away for ${time(gap.length_ns)}, at ${(gap.at_ns / 1e9).toFixed(6)} s`,
                   rows: [{ colour: line.colour, dash: line.dash, label: `${name} · ${meter.thread}`, value: "" }],

@@ -2,7 +2,7 @@
 // plots it. Each additional nine takes the same width, so the tail is clearly visible.
 
 import uPlot from "uplot";
-import { grid, isMaximum, sample } from "../curve.ts";
+import { atDecades, grid, isMaximum, sample } from "../curve.ts";
 import type { Curve, Page, Variables } from "../data.ts";
 import type { Metric } from "../page.ts";
 import { grouped, percentileAt, significant, tick } from "../format.ts";
@@ -11,6 +11,7 @@ import { logRange, logTicks, percentileTicks } from "../scale.ts";
 import type { Selection } from "../selection.ts";
 import { palette } from "../theme.ts";
 import { axis, dashPatterns, Frame, type Tip, type TipRow } from "./frame.ts";
+import { drawMarks } from "./marker.ts";
 
 export const metricNames: Record<Metric, string> = {
   latency: "from intended send",
@@ -167,6 +168,9 @@ export function percentileChart(page: Page, selection: Selection): Frame {
       ],
       series: [{}, ...series],
       hooks: {
+        draw: [(plot) => drawMarks(plot, lines.flatMap((line, i) => (line.faint || line.undisturbed || line.colour < 0 ? [] : [{
+          marker: line.colour, colour: colours.series[line.colour] ?? colours.text, points: atDecades(xs, ys[i]!),
+        }])))],
         setCursor: [(plot) => {
           const at = plot.cursor.idx;
           const { left, top } = plot.cursor;

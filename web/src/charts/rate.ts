@@ -8,6 +8,7 @@ import { linearRange, linearTicks, logRange, logTicks } from "../scale.ts";
 import type { Selection } from "../selection.ts";
 import { palette } from "../theme.ts";
 import { axis, dashPatterns, Frame, type Tip } from "./frame.ts";
+import { drawMarks } from "./marker.ts";
 import { ofCaptures } from "./percentiles.ts";
 import { scatter } from "./scatter.ts";
 
@@ -30,6 +31,16 @@ export function meanRate(trials: readonly Trial[], column: Column): (number | nu
     out.push(rates.length === 0 ? null : rates.reduce((a, b) => a + b, 0) / rates.length);
   }
   return out;
+}
+
+/** How many markers a line over time has at most. */
+const mostMarks = 6;
+
+/** The points of a line at which it has markers; lines that lie on one another have them at different places. */
+export function marksOf(xs: readonly number[], ys: readonly (number | null)[], share: number): { x: number; y: number }[] {
+  const every = Math.max(1, Math.floor(xs.length / mostMarks));
+  const first = Math.floor(share * every);
+  return xs.flatMap((x, i) => ((i - first) % every === 0 && i >= first && ys[i] !== null && ys[i] !== undefined ? [{ x, y: ys[i]! }] : []));
 }
 
 export function percentOf(part: readonly (number | null)[], whole: readonly (number | null)[]): (number | null)[] {
@@ -104,6 +115,9 @@ export function rateChart(page: Page, selection: Selection): Frame {
         ...lines.map((): uPlot.Series => ({ stroke: colours.muted, width: 1, dash: [2, 3], points: { show: false } })),
         ...lines.map(({ line }): uPlot.Series => ({ stroke: colours.series[line.colour] ?? colours.text, width: 2, dash: [...(dashPatterns[line.dash] ?? [])], points: { show: rows < 3, size: 6 } }))],
       hooks: {
+        draw: [(plot) => drawMarks(plot, lines.map(({ line }, i) => ({
+          marker: line.colour, colour: colours.series[line.colour] ?? colours.text, points: marksOf(xs, drawn[i]!.got, i / lines.length),
+        })))],
         setCursor: [(plot) => {
           const at = plot.cursor.idx;
           const { left, top } = plot.cursor;
@@ -161,7 +175,7 @@ function point(trial: Trial, line: Line) {
   const loss = 100 * (trial.loss_ratio ?? 0);
   return {
     // A logarithmic axis has no zero, so nothing received is drawn at the bottom.
-    x: Math.max(intended, 1), y: Math.max(received, 1), colour: line.colour, shape: line.dash, crossed: trial.verdict === "invalid",
+    x: Math.max(intended, 1), y: Math.max(received, 1), colour: line.colour, marker: line.colour, open: line.dash % 2 === 1, crossed: trial.verdict === "invalid",
     tip: (): Tip => ({
       title: `trial ${trial.id}`,
       rows: [

@@ -5,12 +5,15 @@
 import uPlot from "uplot";
 import { palette } from "../theme.ts";
 import { axis, Frame, type Tip } from "./frame.ts";
+import { traceMarker } from "./marker.ts";
 
 export interface Point {
   x: number;
   y: number;
   colour: number;
-  shape: number;
+  marker: number;
+  /** Drawn without a filling. */
+  open?: boolean;
   /** Drawn as an outline, used for gaps. */
   hollow?: boolean;
   /** Drawn as a cross, used for invalid trials. */
@@ -19,6 +22,8 @@ export interface Point {
   ring?: boolean;
   /** From the smallest to the largest value of the repeats. */
   whisker?: [number, number];
+  /** How many CSS pixels aside it is drawn, so that whiskers at one place stand beside one another. */
+  aside?: number;
   tip: () => Tip;
 }
 
@@ -26,6 +31,7 @@ export interface Point {
 export interface ScatterLine {
   colour: number;
   dash: readonly number[];
+  aside?: number;
   points: readonly { x: number; y: number }[];
 }
 
@@ -131,15 +137,15 @@ export function scatter(options: ScatterOptions): Frame {
         ctx.lineWidth = 2 * pixel;
         ctx.setLineDash(line.dash.map((n) => n * pixel));
         ctx.beginPath();
-        line.points.forEach((p, i) => ctx[i === 0 ? "moveTo" : "lineTo"](plot.valToPos(p.x, "x", true), plot.valToPos(p.y, "y", true)));
+        line.points.forEach((p, i) => ctx[i === 0 ? "moveTo" : "lineTo"](plot.valToPos(p.x, "x", true) + (line.aside ?? 0) * pixel, plot.valToPos(p.y, "y", true)));
         ctx.stroke();
         ctx.setLineDash([]);
       }
       for (const point of points) {
         if (!inside(plot, point)) continue;
         const colour = point.colour < 0 ? colours.muted : colours.series[point.colour] ?? colours.text;
+        const at = plot.valToPos(point.x, "x", true) + (point.aside ?? 0) * pixel;
         if (point.whisker && point.whisker[1] > point.whisker[0]) {
-          const at = plot.valToPos(point.x, "x", true);
           ctx.strokeStyle = colour;
           ctx.lineWidth = pixel;
           ctx.beginPath();
@@ -147,13 +153,13 @@ export function scatter(options: ScatterOptions): Frame {
           ctx.lineTo(at, plot.valToPos(point.whisker[1], "y", true));
           ctx.stroke();
         }
-        shape(ctx, point, plot.valToPos(point.x, "x", true), plot.valToPos(point.y, "y", true), content!.radius * pixel, colour, pixel);
+        shape(ctx, point, at, plot.valToPos(point.y, "y", true), content!.radius * pixel, colour, pixel);
       }
       if (marked) {
         ctx.strokeStyle = colours.text;
         ctx.lineWidth = 1.5 * pixel;
         ctx.beginPath();
-        ctx.arc(plot.valToPos(marked.x, "x", true), plot.valToPos(marked.y, "y", true), (content!.radius + 4) * pixel, 0, 2 * Math.PI);
+        ctx.arc(plot.valToPos(marked.x, "x", true) + (marked.aside ?? 0) * pixel, plot.valToPos(marked.y, "y", true), (content!.radius + 4) * pixel, 0, 2 * Math.PI);
         ctx.stroke();
       }
       ctx.restore();
@@ -174,7 +180,7 @@ export function scatter(options: ScatterOptions): Frame {
   }
 }
 
-/** Draws a point; shapes follow the dashes, so points differ not only in colour. */
+/** Draws a point; markers follow the colours, so points differ not only in these. */
 function shape(ctx: CanvasRenderingContext2D, point: Point, x: number, y: number, r: number, colour: string, pixel: number): void {
   ctx.beginPath();
   if (point.ring) {
@@ -206,31 +212,12 @@ function shape(ctx: CanvasRenderingContext2D, point: Point, x: number, y: number
     ctx.globalAlpha = 1;
     return;
   }
-  switch (point.shape) {
-    case 1: // square
-      ctx.rect(x - 0.9 * r, y - 0.9 * r, 1.8 * r, 1.8 * r);
-      break;
-    case 2: // triangle
-      ctx.moveTo(x, y - 1.2 * r);
-      ctx.lineTo(x + 1.1 * r, y + 0.8 * r);
-      ctx.lineTo(x - 1.1 * r, y + 0.8 * r);
-      ctx.closePath();
-      break;
-    case 3: // diamond
-      ctx.moveTo(x, y - 1.3 * r);
-      ctx.lineTo(x + 1.3 * r, y);
-      ctx.lineTo(x, y + 1.3 * r);
-      ctx.lineTo(x - 1.3 * r, y);
-      ctx.closePath();
-      break;
-    case 4: // triangle, upside down
-      ctx.moveTo(x, y + 1.2 * r);
-      ctx.lineTo(x + 1.1 * r, y - 0.8 * r);
-      ctx.lineTo(x - 1.1 * r, y - 0.8 * r);
-      ctx.closePath();
-      break;
-    default:
-      ctx.arc(x, y, r, 0, 2 * Math.PI);
+  traceMarker(ctx, point.marker, x, y, r);
+  if (point.open) {
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 1.2 * pixel;
+    ctx.stroke();
+    return;
   }
   ctx.fillStyle = colour;
   ctx.globalAlpha = 0.65;

@@ -1,4 +1,5 @@
-// Two variants that ran side by side: what was decided, in sentences; the latencies of both; and their difference.
+// Two variants that ran side by side: the latencies of both, and their difference. The head of the page says what was
+// decided.
 
 import { differenceChart, sidesChart } from "../charts/duet.ts";
 import type { Frame } from "../charts/frame.ts";
@@ -16,9 +17,7 @@ function legend(duet: Variants): HTMLElement {
 export function duetSections(page: Page, figure: (frame: Frame) => HTMLElement): HTMLElement[] {
   return page.duets.map((duet, i) => {
     const id = i === 0 ? "duet" : `duet-${duet.id}`;
-    const [first, ...others] = duet.sentences;
-    return section(id, first ?? "Two variants, side by side", null,
-      ...others.map((sentence) => h("p", { class: "decision" }, sentence)),
+    return section(id, "Two variants, side by side", null,
       h("p", { class: "hint" }, duet.beside.map((sentence) => `${sentence}.`).join(" ")),
       h("div", { class: "pair" },
         h("div", null, h("h3", null, "Latency by percentile"), figure(sidesChart(duet, `${id}-sides`)), legend(duet)),

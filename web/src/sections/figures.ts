@@ -46,10 +46,10 @@ function loadSection(page: Page, figures: Figure[], selection: Selection, take: 
 function ring(colour: number): SVGElement {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("class", "swatch");
-  svg.setAttribute("viewBox", "0 0 24 10");
+  svg.setAttribute("viewBox", "0 0 36 10");
   svg.setAttribute("aria-hidden", "true");
   const circle = document.createElementNS("http://www.w3.org/2000/svg", "circle");
-  for (const [name, value] of Object.entries({ cx: 12, cy: 5, r: 3.6, "stroke-width": 2, fill: "none" })) circle.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries({ cx: 18, cy: 5, r: 3.6, "stroke-width": 2, fill: "none" })) circle.setAttribute(name, String(value));
   circle.style.stroke = colour < 0 ? "var(--muted)" : `var(--series-${colour})`;
   svg.append(circle);
   return svg;

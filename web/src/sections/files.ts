@@ -2,7 +2,7 @@
 
 import type { Page, Value } from "../data.ts";
 import { copyText, h } from "../dom.ts";
-import { member } from "./header.ts";
+import { hostTable, member } from "./host.ts";
 import { table, words, type Table } from "../table.ts";
 
 /** A collapsible text with a copy button. */
@@ -48,6 +48,8 @@ function planTable(rows: PlanNode[]): Table {
 
 export function files(page: Page): HTMLElement[] {
   const parts: HTMLElement[] = [];
+  const host = hostTable(page.host);
+  if (host !== null) parts.push(host);
   const nodes = planNodes(page.plan);
   if (nodes.length > 0) parts.push(planTable(nodes).element);
   if (page.experiment !== "") parts.push(folded("experiment.yaml", "the file that was run", page.experiment));

@@ -65,7 +65,7 @@ export function pairSection(page: Page, selection: Selection, figure: (frame: Fr
           });
           lines.push({ colour, dash: dashPatterns[dash]!, points: placed });
           for (const { x, y, i } of placed) {
-            points.push({ x, y, colour, shape: dash, tip: () => ({
+            points.push({ x, y, colour, marker: colour, open: dash % 2 === 1, tip: () => ({
               title: `${label} ${micros(y * 1000)} µs at ${x.toFixed(3)} s`,
               rows: [{ colour, dash, label: name, value: `${grouped(series.sent_packets[i]!)} packets, ${grouped(series.lost_packets[i]!)} lost` }],
               note: `of ${time(series.step_ns)}`,
@@ -97,7 +97,7 @@ export function pairSection(page: Page, selection: Selection, figure: (frame: Fr
           return y === null ? [] : [{ x, y }];
         });
         lines.push({ colour, dash: [], points: placed });
-        for (const { x, y } of placed) points.push({ x, y, colour, shape: 0, tip: () => ({ title: `${tip(y)} at ${x.toFixed(3)} s`, rows: [{ colour, dash: 0, label: name, value: "" }] }) });
+        for (const { x, y } of placed) points.push({ x, y, colour, marker: 0, tip: () => ({ title: `${tip(y)} at ${x.toFixed(3)} s`, rows: [{ colour, dash: 0, label: name, value: "" }] }) });
       }
       if (points.length === 0) return null;
       return { points, lines, radius: 1.5, x: seconds("time in s", end(shown)), y: {

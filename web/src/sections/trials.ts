@@ -53,7 +53,7 @@ export function trialTable(page: Page, selection: Selection): Table {
   );
   const result = table<Line>({
     id: "trials-table",
-    caption: () => `${metricTitle(page, selection.metric)}${selection.mode === "together" && page.groups.some((g) => g.trials.length > 1) ? ", medians of the repeats that are not invalid" : ""}`,
+    caption: () => `${metricTitle(page, selection.metric)}${selection.mode === "together" && page.groups.some((g) => g.trials.length > 1) ? ", medians of the repeats that are not invalid; the curves pool the packets of these" : ""}`,
     columns,
     rows: () => selection.listed(),
     rowClass: (line) => (selection.isChecked(line) ? "" : "off"),

@@ -1,0 +1,335 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
+)
+
+// How much an answer tells: it is read in a moment, and the tables have the rest.
+const (
+	mostAnswered  = 4 // lines of one kind
+	mostComparedA = 4 // values of a variable that a sentence compares
+)
+
+// pageAnswer is what a result says, in sentences: what its trials decide, what searches found, or what the
+// swept variable does to the latency; then what was lost, and what the host had a part in.
+func pageAnswer(r *result.Result) []string {
+	shown := r.Shown()
+	lines := append(Answer(r.Summary), foundSentences(r.Searches)...)
+	if len(lines) == 0 {
+		lines = latencySentences(Groups(shown), placesOf(r.Summary.Trials))
+	}
+	if text := lossSentence(Groups(shown)); text != "" {
+		lines = append(lines, text)
+	}
+	return append(lines, verdictSentences(shown)...)
+}
+
+// foundSentences are the first findings of searches.
+func foundSentences(searches []result.Search) []string {
+	var lines []string
+	for _, g := range SearchGroups(searches) {
+		for _, f := range g.Findings {
+			if f.Value == nil {
+				continue
+			}
+			text := fmt.Sprintf("%s is %s %s", strings.TrimSpace(f.Name+" "+f.At), f.valueText(), findingUnit(f.Unit))
+			if of := whereText(g.Variables); of != "" {
+				text = of + ": " + text
+			}
+			lines = append(lines, strings.TrimSpace(text)+".")
+		}
+	}
+	if more := len(lines) - mostAnswered; more > 0 {
+		lines = append(lines[:mostAnswered], fmt.Sprintf("The searches found %d more.", more))
+	}
+	return lines
+}
+
+// latencySentences tell p50 and p99: of the only combination, or by the variable that compares best, at each
+// combination of the others. Places are those of the trials in the order in which they ran.
+func latencySentences(groups []Group, places map[string]int) []string {
+	if len(groups) == 0 || onlyScripts(groups[0].Trials) {
+		return nil
+	}
+	by := comparedBy(groups)
+	if by == "" {
+		return oneSentence(groups[0])
+	}
+	var lines []string
+	settings := apartFrom(groups, by)
+	told := settings
+	if len(told) > mostAnswered/2 { // the first and the last of the sweep
+		told = []setting{settings[0], settings[len(settings)-1]}
+	}
+	notes := map[string]bool{}
+	for _, s := range told {
+		for _, name := range []string{"p50", "p99"} {
+			lines = append(lines, s.sentence(by, LatencyFigure(name), places, notes)...)
+		}
+	}
+	if more := len(settings) - len(told); more > 0 {
+		lines = append(lines, fmt.Sprintf("See the table of trials for %s.", terminal.Count(more, "more combination")))
+	}
+	return append(lines, slices.Sorted(maps.Keys(notes))...)
+}
+
+// oneSentence tells the latency of the only combination.
+func oneSentence(g Group) []string {
+	var parts []string
+	for _, name := range []string{"p50", "p99", "p99_9", "max"} {
+		if s := spreadOf(g.Values(LatencyFigure(name))); s != nil {
+			parts = append(parts, fmt.Sprintf("%s %s µs", LatencyFigure(name).Title, microseconds(s.Median)))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	text := "Latency: " + strings.Join(parts, ", ")
+	if n := len(g.Counted()); n > 1 {
+		text += fmt.Sprintf(", medians of %d repeats", n)
+	}
+	return []string{text + "."}
+}
+
+// setting is one combination of all variables but the compared one, with a group for each value of that.
+type setting struct {
+	variables map[string]any
+	groups    []Group
+}
+
+// apartFrom sorts groups by everything but one variable.
+func apartFrom(groups []Group, by string) []setting {
+	var list []setting
+	at := map[string]int{}
+	for _, g := range groups {
+		rest := map[string]any{}
+		for name, value := range g.Variables {
+			if name != by {
+				rest[name] = value
+			}
+		}
+		key := variableKey(rest)
+		index, ok := at[key]
+		if !ok {
+			index = len(list)
+			at[key] = index
+			list = append(list, setting{variables: rest})
+		}
+		list[index].groups = append(list[index].groups, g)
+	}
+	return list
+}
+
+// sentence compares a figure by the values of a variable, with the first of them: which ones are compared is settled
+// before the figures are seen. It notes what decided, or why nothing did.
+func (s setting) sentence(by string, f Figure, places map[string]int, notes map[string]bool) []string {
+	var parts []string
+	var first *Group
+	var known []Group
+	for _, g := range s.groups {
+		if spreadOf(g.Values(f)) != nil {
+			known = append(known, g)
+		}
+	}
+	told := known
+	if len(told) > mostComparedA { // the first and the last
+		told = append(slices.Clone(known[:1]), known[len(known)-1])
+	}
+	for i := range told {
+		g := told[i]
+		text := fmt.Sprintf("%s µs %s", microseconds(spreadOf(g.Values(f)).Median), valueText(by, g.Variables[by]))
+		if first == nil {
+			first = &told[i]
+		} else {
+			text += " (" + comparedText(f, *first, g, places, notes) + ")"
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	text := f.Title + " is " + strings.Join(parts, ", ")
+	if at := whereText(s.variables); at != "" {
+		text = at + ": " + text
+	}
+	if more := len(known) - len(told); more > 0 {
+		text += fmt.Sprintf("; %d more are between", more)
+	}
+	return []string{text + "."}
+}
+
+// comparedText is the ratio of two medians, and whether it is decided that they differ.
+func comparedText(f Figure, a, b Group, places map[string]int, notes map[string]bool) string {
+	c := compareFigure(f, a, b)
+	when := apart
+	if alternate(a, b, places) {
+		when = interleaved
+	}
+	reasons := against(a, b, when, -1, [2]string{"A", "B"})
+	c.decide(reasons)
+	if c.Ratio == nil {
+		return "not decided"
+	}
+	text := fmt.Sprintf("%s times as much", terminal.Significant(*c.Ratio))
+	switch c.Verdict {
+	case Higher, Lower:
+		notes["Decided: the 95 % interval of the ratio is without 1, each for itself."] = true
+		return text + ": decided"
+	case Equal:
+		return "the same"
+	case Undecided:
+		notes["Not decided: "+whyUndecided(a, b, when)+"."] = true
+	}
+	return text + ": not decided"
+}
+
+// whyUndecided is against in a few words.
+func whyUndecided(a, b Group, when timing) string {
+	switch {
+	case min(len(a.Counted()), len(b.Counted())) < fewestTrials:
+		return fmt.Sprintf("a side has fewer than %d valid trials ('repeat: %d')", fewestTrials, fewestTrials)
+	case when == apart:
+		return "one side ran after the other, so that a drift of the host cannot be told from the difference"
+	}
+	return "a trial is invalid"
+}
+
+// placesOf are the places of trials in the order in which they ran.
+func placesOf(trials []result.Trial) map[string]int {
+	places := map[string]int{}
+	for i, t := range trials {
+		places[t.ID] = i
+	}
+	return places
+}
+
+// sweptKeys are the variables with several values, the outermost loop of the sweep first: it changes least often from
+// one combination to the next.
+func sweptKeys(groups []Group) []string {
+	names := map[string]int{}
+	for i, g := range groups {
+		for name, value := range g.Variables {
+			if i > 0 && result.FormatVariable(groups[i-1].Variables[name]) != result.FormatVariable(value) {
+				names[name]++
+			}
+		}
+	}
+	keys := make([]string, 0, len(names))
+	for name := range names {
+		keys = append(keys, name)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		if names[a] != names[b] {
+			return names[a] - names[b]
+		}
+		return strings.Compare(a, b)
+	})
+	return keys
+}
+
+// comparedBy is the variable by which a reader compares: the outermost of those that are words, such as the kind of
+// link, else the outermost; empty if none is swept.
+func comparedBy(groups []Group) string {
+	keys := sweptKeys(groups)
+	for _, name := range keys {
+		if slices.ContainsFunc(groups, func(g Group) bool { _, words := g.Variables[name].(string); return words }) {
+			return name
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return keys[0]
+}
+
+// whereText names a combination: "kind veth, 10,000 pps".
+func whereText(variables map[string]any) string {
+	var names []string
+	for name := range variables {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	short := shortNames(names)
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, named(short[name], clipped(terminal.Plain(readable(variables[name])))))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// named is a value with the unit at the end of its variable's name, else with the name.
+func named(name, value string) string {
+	for _, unit := range []string{"pps", "bytes"} {
+		if strings.HasSuffix(name, "_"+unit) {
+			return value + " " + unit
+		}
+	}
+	return name + " " + value
+}
+
+// valueText follows a figure: "with veth", "at 1,000 pps".
+func valueText(name string, value any) string {
+	if text, words := value.(string); words {
+		return "with " + clipped(terminal.Plain(text))
+	}
+	return "at " + whereText(map[string]any{name: value})
+}
+
+// lossSentence tells what was lost, and where most.
+func lossSentence(groups []Group) string {
+	var sent, lost, unsent uint64
+	var worst *Group
+	most := 0.0
+	for i, g := range groups {
+		for _, t := range g.Trials {
+			sent, lost, unsent = sent+t.TxPackets, lost+t.LostPackets, unsent+t.UnsentPackets
+		}
+		if s := spreadOf(g.Values(figure("loss_ratio", "", "", 100))); s != nil && s.Median > most {
+			most, worst = s.Median, &groups[i]
+		}
+	}
+	var text string
+	switch {
+	case sent == 0:
+		return ""
+	case lost == 0:
+		text = "No packet was lost"
+	default:
+		text = fmt.Sprintf("%s of %s packets were lost", terminal.Grouped(float64(lost)), terminal.Grouped(float64(sent)))
+		if worst != nil && len(groups) > 1 {
+			text += fmt.Sprintf(", most at %s: %s %%", whereText(worst.Variables), terminal.Significant(100*most))
+		}
+	}
+	if unsent > 0 {
+		text += fmt.Sprintf("; %s were due and not sent", terminal.Grouped(float64(unsent)))
+	}
+	return text + "."
+}
+
+// verdictSentences say what of the trials is no measurement, or has a part of the host in it.
+func verdictSentences(trials []result.Trial) []string {
+	counts := Group{Trials: trials}.Verdicts()
+	var lines []string
+	if n := counts[result.Invalid]; n > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s did not do what was asked and count in no median, unless a combination has no others.", n, terminal.Count(len(trials), "trial")))
+	}
+	if n := counts[result.Noisy]; n > 0 {
+		lines = append(lines, fmt.Sprintf("The host disturbed %d of %s: the tails of these are its doing, too.", n, terminal.Count(len(trials), "trial")))
+	}
+	return lines
+}
+
+// clipped keeps a sentence short.
+func clipped(text string) string {
+	const most = 40
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
