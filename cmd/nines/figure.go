@@ -22,7 +22,9 @@ import (
 // figureCall holds the options of nines figure.
 type figureCall struct {
 	kind, format, out, repeats, percentile, width, height, source string
-	trials, where, groupBy, published                             []string
+	trials, where, groupBy, panels, published                     []string
+	bins                                                          string
+	slowest                                                       int
 	maxLatency                                                    time.Duration
 	undisturbed                                                   bool
 }
@@ -36,18 +38,21 @@ func newFigureCommand() *cobra.Command {
 		Long: `Draw a figure for a paper from one or more results, as SVG, PDF, PNG or PGF/TikZ.
 
   hdr         latency by percentile, both axes logarithmic
-  histogram   number of packets by latency
+  histogram   number of packets by latency, in logarithmic bins
   intervals   number of packets by time since the packet before, at the sender and at
               the receiver (traffic.packets: record)
   worst       the slowest packets by their send time
+  jitter      what kept the threads and CPUs on the packets' way from running: when, and
+              for how long; also of 'nines trace jitter'
   rate        packets per second over time: offered, sent, received
   loss        loss by offered rate
   throughput  the result of searches; without a search, received by offered rate, or
               the highest received rate by frame size, or overall
   latency     a percentile by offered rate, or by frame size
 
-Each combination of the swept variables is a curve, named by what differs. A figure has
-at most 8 curves. Published points are hollow and dotted, with their source below:
+Each combination of the swept variables is a curve, named by what differs. At most 8
+curves can be told apart: more are divided into panels on one scale, by one or two of the
+variables, or by those that you name with --panels. Published points are hollow and dotted, with their source below:
 those of the experiment file, and with --published files in the formats that
 'nines analyze' writes (percentiles, hist, worst, packetrate; also .gz and .zst). Fonts
 are embedded, and the same results give the same bytes. nines prints notes for the
@@ -76,9 +81,12 @@ caption.`,
 	f.StringSliceVar(&call.trials, "trials", nil, "only these trials, such as 0001,0004-0006")
 	f.StringArrayVar(&call.where, "where", nil, "only trials with this value, such as kind=veth,bridge (repeatable)")
 	f.StringSliceVar(&call.groupBy, "group-by", nil, "one curve per value of these variables; trials that differ in others count as repeats")
+	f.StringSliceVar(&call.panels, "panels", nil, "one panel per value of these variables, on one scale (default: by itself, with more curves than can be told apart)")
 	f.StringVar(&call.repeats, "repeats", "auto", "how to show repeats: band, lines, none, or each (a curve per repeat); auto uses bands if there are few curves")
 	f.StringVar(&call.percentile, "percentile", "p99", "for the kind latency: min, mean, p50, …, p99.9999, max")
 	f.DurationVar(&call.maxLatency, "max-latency", 0, "end of the latency axis, such as 1000us (default: the maximum)")
+	f.StringVar(&call.bins, "bins", "log", "for the kind histogram: log, or linear for bins of equal width")
+	f.IntVar(&call.slowest, "slowest", 0, "for the kind worst: how many packets of each trial (default: one in 1000, at least 50)")
 	f.BoolVar(&call.undisturbed, "undisturbed", false, "for the kind hdr: also draw the latencies without the host's interruptions")
 	f.StringArrayVar(&call.published, "published", nil, "also draw the published points of this file, FILE or FILE=LABEL (repeatable)")
 	f.StringVar(&call.source, "source", "", "the source of the --published points (default: the files' names)")
@@ -129,7 +137,7 @@ func (call *figureCall) run(c *cobra.Command, args []string) error {
 
 // options checks the flags before any file is read.
 func (call *figureCall) options() (figure.Options, figure.Size, error) {
-	o := figure.Options{Kind: figure.Kind(call.kind), GroupBy: call.groupBy, Repeats: figure.Repeats(call.repeats),
+	o := figure.Options{Kind: figure.Kind(call.kind), GroupBy: call.groupBy, Panels: call.panels, LinearBins: call.bins == "linear", Slowest: call.slowest, Repeats: figure.Repeats(call.repeats),
 		MaxLatencyNs: call.maxLatency.Nanoseconds(), Undisturbed: call.undisturbed, Percentile: strings.ReplaceAll(call.percentile, ".", "_")}
 	var size figure.Size
 	wrong := func(format string, args ...any) (figure.Options, figure.Size, error) {
@@ -143,6 +151,12 @@ func (call *figureCall) options() (figure.Options, figure.Size, error) {
 	}
 	if o.Undisturbed && o.Kind != figure.HDR {
 		return wrong("--undisturbed is for --kind hdr")
+	}
+	if call.bins != "log" && call.bins != "linear" {
+		return wrong("unknown --bins %q; allowed: log, linear", call.bins)
+	}
+	if o.Slowest < 0 {
+		return wrong("--slowest %d: it must be above 0", o.Slowest)
 	}
 	if o.MaxLatencyNs < 0 {
 		return wrong("--max-latency %s: it must be above 0", call.maxLatency)

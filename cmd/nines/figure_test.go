@@ -20,6 +20,8 @@ func TestFigureVerb(t *testing.T) {
 	}{
 		{[]string{}, "hdr.svg", "<?xml"},
 		{[]string{"--kind", "histogram", "--format", "pdf"}, "histogram.pdf", "%PDF-"},
+		{[]string{"--panels", "kind", "--out", "p.svg"}, "p.svg", "<?xml"},
+		{[]string{"--kind", "histogram", "--bins", "linear"}, "histogram.svg", "<?xml"},
 		{[]string{"--out", "a.png"}, "a.png", "\x89PNG"},
 		{[]string{"--out", "b.tex", "--width", "page", "--height", "2in"}, "b.tex", "% verbs: hdr"},
 		{[]string{"--out", "c", "--format", "tex", "--trials", "0001,0003-0004", "--repeats", "each"}, "c", "% verbs"},
@@ -61,7 +63,7 @@ func TestFigureRefuses(t *testing.T) {
 	}{
 		{[]string{}, exit.Wrong, "takes result folders"},
 		{[]string{t.TempDir()}, exit.Wrong, "has no summary.json"},
-		{[]string{dir, "--kind", "pie"}, exit.Wrong, "hdr, histogram, intervals, worst"},
+		{[]string{dir, "--kind", "pie"}, exit.Wrong, "hdr, histogram, intervals, worst, jitter"},
 		{[]string{dir, "--out", "x.gif"}, exit.Wrong, `"gif"; allowed: svg, pdf, png, tex`},
 		{[]string{dir, "--out", "x"}, exit.Wrong, "--format"},
 		{[]string{dir, "--trials", "7"}, exit.Wrong, "trial 0007 does not exist; the trials are 0001, 0002"},
@@ -72,6 +74,9 @@ func TestFigureRefuses(t *testing.T) {
 		{[]string{dir, "--width", "wide"}, exit.Wrong, "85mm"},
 		{[]string{dir, "--width", "85"}, exit.Wrong, "85mm"},
 		{[]string{dir, "--height", "10mm"}, exit.Wrong, "leaves no room"},
+		{[]string{dir, "--bins", "square"}, exit.Wrong, "log, linear"},
+		{[]string{dir, "--slowest", "-1"}, exit.Wrong, "above 0"},
+		{[]string{dir, "--panels", "colour"}, exit.Wrong, "no single variable"},
 		{[]string{dir, "--max-latency", "-1us"}, exit.Wrong, "above 0"},
 		{[]string{dir, "--kind", "loss"}, exit.Wrong, "there is data for hdr, histogram"},
 		{[]string{dir, "--published", wrong}, exit.Wrong, "belong to the figure rate"},

@@ -3,6 +3,7 @@ package figure
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -18,7 +19,14 @@ const (
 	thinAlpha   = 0.45
 )
 
-func (s Series) color() color.RGBA { return palette[s.Look%mostLooks] }
+// color of a series of invalid trials is pale: its look may be that of valid ones in another panel.
+func (s Series) color() color.RGBA {
+	c := palette[s.Look%mostLooks]
+	if s.of.invalid {
+		return pale(c)
+	}
+	return c
+}
 
 // dash of a published series is always dotted, to distinguish it from ours.
 func (s Series) dash() []vg.Length {
@@ -45,7 +53,7 @@ func (p panel) data() {
 		p.band(s)
 		for _, line := range s.Thin {
 			style := draw.LineStyle{Color: light(s.color(), thinAlpha), Width: thin}
-			p.stroke(style, line, s.Shape)
+			p.stroke(style, line, s.Shape, 0)
 		}
 	}
 	bars := 0
@@ -62,7 +70,7 @@ func (p panel) data() {
 			bar++
 		case Dots:
 		default:
-			p.stroke(s.line(), s.Points, s.Shape)
+			p.stroke(s.line(), s.Points, s.Shape, p.aside(s))
 		}
 	}
 	for _, s := range p.figure.Series {
@@ -89,7 +97,7 @@ func (p panel) band(s Series) {
 }
 
 // stroke leaves gaps where a value does not exist on a logarithmic axis.
-func (p panel) stroke(style draw.LineStyle, points []Point, shape Shape) {
+func (p panel) stroke(style draw.LineStyle, points []Point, shape Shape, aside vg.Length) {
 	var run []vg.Point
 	flush := func() {
 		if shape == Steps {
@@ -102,7 +110,7 @@ func (p panel) stroke(style draw.LineStyle, points []Point, shape Shape) {
 	}
 	for _, point := range points {
 		at := p.at(point.X, point.Y)
-		if !drawable(at) {
+		if at.X += aside; !drawable(at) {
 			flush()
 			continue
 		}
@@ -127,8 +135,12 @@ func steps(points []vg.Point) []vg.Point {
 
 func (p panel) marks(s Series) {
 	style := draw.LineStyle{Color: s.color(), Width: thin * 1.4}
+	aside := p.aside(s)
 	for _, r := range s.Ranges {
-		if low, high := p.at(r.X, r.Low), p.at(r.X, r.High); r.High > r.Low && drawable(low) && drawable(high) && p.ContainsX(low.X) {
+		low, high := p.at(r.X, r.Low), p.at(r.X, r.High)
+		within := p.ContainsX(low.X)
+		low.X, high.X = low.X+aside, high.X+aside
+		if r.High > r.Low && drawable(low) && drawable(high) && within {
 			p.StrokeLines(style, p.ClipLinesY([]vg.Point{low, high},
 				[]vg.Point{{X: low.X - whiskerHalf, Y: low.Y}, {X: low.X + whiskerHalf, Y: low.Y}},
 				[]vg.Point{{X: low.X - whiskerHalf, Y: high.Y}, {X: low.X + whiskerHalf, Y: high.Y}})...)
@@ -140,9 +152,31 @@ func (p panel) marks(s Series) {
 	}
 	for _, point := range places {
 		if at := p.at(point.X, point.Y); drawable(at) && p.Contains(at) {
+			at.X += aside
 			p.mark(s, at)
 		}
 	}
+}
+
+// mostAside is how far whiskers at one place stand from one another, and from the place at most.
+const (
+	mostAside   = vg.Length(3.6)
+	totalAsides = vg.Length(14)
+)
+
+// aside is how far beside its place a series is drawn, so that its whiskers do not lie on those of others.
+func (p panel) aside(s Series) vg.Length {
+	var looks []int
+	for _, other := range p.figure.Series {
+		if slices.ContainsFunc(other.Ranges, func(r Range) bool { return r.High > r.Low }) && !slices.Contains(looks, other.Look) {
+			looks = append(looks, other.Look)
+		}
+	}
+	at := slices.Index(looks, s.Look)
+	if at < 0 || s.Source > 0 || s.Shape == Bars {
+		return 0
+	}
+	return (vg.Length(at) - vg.Length(len(looks)-1)/2) * min(mostAside, totalAsides/vg.Length(len(looks)))
 }
 
 // marked reports whether there are markers: steps, which have a point every few pixels, have markers

@@ -112,10 +112,10 @@ func TestWorstHasTheOutliers(t *testing.T) {
 
 func TestRateCountsTheLastSecondByItsPart(t *testing.T) {
 	f := mustMake(t, Options{Kind: Rate, Trials: []string{"0003"}}, sweep().open(t))
-	if got := labels(f); got != "offered; sent; received; " {
+	if got := labels(f); got != "offered = sent; received; " {
 		t.Errorf("labels: %s", got)
 	}
-	for i, want := range []float64{400, 400, 320} {
+	for i, want := range []float64{400, 320} {
 		for _, p := range f.Series[i].Points {
 			if math.Abs(p.Y-want) > 0.01 {
 				t.Errorf("%s: %v, want %g kpkt/s", f.Series[i].Label, p, want)
@@ -224,7 +224,7 @@ func TestSelectionErrors(t *testing.T) {
 		"key":      {sweep().open(t), Options{Kind: HDR, Where: []Condition{{Key: "colour", Values: []string{"red"}}}}, []string{"colour", "links.*.kind"}},
 		"value":    {sweep().open(t), Options{Kind: HDR, Where: []Condition{{Key: "kind", Values: []string{"ovs"}}}}, []string{"links.*.kind=ovs", "bridge, veth"}},
 		"group":    {sweep().open(t), Options{Kind: HDR, GroupBy: []string{"colour"}}, []string{"colour"}},
-		"too many": {many().open(t), Options{Kind: HDR}, []string{"10 curves", "at most 8", "--where traffic.flows=1"}},
+		"too many": {many().open(t), Options{Kind: HDR}, []string{"25 curves", "at most 8", "--where traffic.flows=1"}},
 		"nothing":  {plain, Options{Kind: Throughput}, []string{"nothing to draw for the figure throughput", "there is data for hdr, histogram, worst, rate"}},
 		"kind":     {plain, Options{Kind: "pie"}, []string{"hdr, histogram"}},
 		"figure":   {sweep().open(t), Options{Kind: Latency, Percentile: "p98"}, []string{"p98", "p99_9"}},

@@ -39,6 +39,7 @@ func drawings(t testing.TB) map[string]*Figure {
 		"maxima":     mustMake(t, Options{Kind: Throughput}, maxima().open(t)),
 		"searched":   mustMake(t, Options{Kind: Throughput}, searched(false).open(t)),
 		"latency":    mustMake(t, Options{Kind: Latency}, in),
+		"panels":     mustMake(t, Options{Kind: HDR}, nine().open(t)),
 	}
 }
 

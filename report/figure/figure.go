@@ -9,6 +9,7 @@ const (
 	Histogram  Kind = "histogram"  // packets by latency
 	Intervals  Kind = "intervals"  // packets by the time since the one before
 	Worst      Kind = "worst"      // the slowest packets by the time they were sent
+	Jitter     Kind = "jitter"     // what kept threads and CPUs from running, over time
 	Rate       Kind = "rate"       // packets a second over time
 	Loss       Kind = "loss"       // loss over the offered rate
 	Throughput Kind = "throughput" // received over offered rate, or by frame size
@@ -16,7 +17,9 @@ const (
 )
 
 // Kinds returns all of them.
-func Kinds() []Kind { return []Kind{HDR, Histogram, Intervals, Worst, Rate, Loss, Throughput, Latency} }
+func Kinds() []Kind {
+	return []Kind{HDR, Histogram, Intervals, Worst, Jitter, Rate, Loss, Throughput, Latency}
+}
 
 // Figure is what to draw, in the axes' units. It does not depend on sizes, colours or file formats.
 type Figure struct {
@@ -24,6 +27,8 @@ type Figure struct {
 	Title  string // in the file; papers have captions instead
 	X, Y   Axis
 	Series []Series
+	// Panels are small multiples, all on the same axes, which together have the series; nil: one area has all of them.
+	Panels []Panel
 	// Guides are thin grey lines for comparison, such as that of no loss.
 	Guides [][]Point
 	// Categories name the bars' groups; X is then their index.
@@ -85,6 +90,7 @@ type Series struct {
 	Band   []Range
 	// Thin has the individual repeats.
 	Thin [][]Point
+	of   identity // nothing for published points
 }
 
 // extent is the range of everything drawn.

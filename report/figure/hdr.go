@@ -18,6 +18,7 @@ const mostBands = 4
 // measured is what a combination's trials recorded.
 type measured struct {
 	label string
+	of    identity
 	all   *result.Histogram // of all drawn trials together
 	each  []*report.Curve   // of each trial
 	// undisturbed is the latency of the drawn trials without the host's interruptions, from a share of their packets; nil
@@ -58,6 +59,9 @@ func (s *selection) histograms() ([]measured, error) {
 			list, groups = append(list, m), append(groups, g)
 		}
 	}
+	for i, of := range identitiesOf(groups) {
+		list[i].of = of
+	}
 	for i, label := range groupLabels(groups) {
 		list[i].label = label
 	}
@@ -73,7 +77,7 @@ func (s *selection) hdr() (*Figure, error) {
 	f := &Figure{}
 	for i, m := range list {
 		curve := report.ThinCurve(m.all)
-		one := Series{Label: m.label, Look: i, Shape: Steps, Points: curvePoints(curve)}
+		one := Series{Label: m.label, Look: i, Shape: Steps, Points: curvePoints(curve), of: m.of}
 		for x := 10.0; x <= float64(curve.Count)*(1+1e-9); x *= 10 {
 			if ns, ok := curve.At(x); ok {
 				one.Marks = append(one.Marks, Point{x, us(ns)})
@@ -108,7 +112,7 @@ func (s *selection) undisturbed(list []measured) []Series {
 		}
 		label := strings.TrimPrefix(m.label+", undisturbed", ", ")
 		s.note("%s: without the host's interruptions, from %.0f %% of the packets", label, math.Floor(100*m.share))
-		all = append(all, Series{Label: label, Look: len(list) + i, Shape: Steps, Points: curvePoints(curve)})
+		all = append(all, Series{Label: label, Look: len(list) + i, Shape: Steps, Points: curvePoints(curve), of: m.of.with("undisturbed")})
 	}
 	return all
 }

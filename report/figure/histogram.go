@@ -1,24 +1,17 @@
 package figure
 
-import (
-	"fmt"
-	"math"
-	"slices"
-)
-
-// bins is roughly the number of bins of a histogram. The recording's are narrower than 1/1024 of
-// their value, so each bin covers several whole ones and no comb appears.
-const bins = 100
+import "slices"
 
 // counted is packets by latency: how many up to which value.
 type counted struct {
 	label, source string
+	of            identity
 	binNs         int64 // of the source; 0: much narrower than any bin here
 	values        []int64
 	counts        []float64
 }
 
-// histogram plots packets by latency in bins of equal width (facts of 004: 0 to 1000 µs,
+// histogram plots packets by latency, in logarithmic bins or in bins of equal width (as 004 does: 0 to 1000 µs,
 // logarithmic count).
 func (s *selection) histogram() (*Figure, error) {
 	list, err := s.histograms()
@@ -27,7 +20,7 @@ func (s *selection) histogram() (*Figure, error) {
 	}
 	var all []counted
 	for _, m := range list {
-		c := counted{label: m.label}
+		c := counted{label: m.label, of: m.of}
 		before := uint64(0)
 		for _, p := range m.all.Curve() {
 			c.values = append(c.values, p.ValueNs)
@@ -51,30 +44,27 @@ func (s *selection) histogram() (*Figure, error) {
 	for _, c := range all {
 		top = max(top, slices.Max(c.values))
 	}
-	return s.staircases(all, "latency", top), nil
-}
-
-// staircases draws packets by a duration, up to top, or up to the chosen maximum.
-func (s *selection) staircases(all []counted, what string, top int64) *Figure {
-	f := &Figure{}
-	widest := int64(1)
-	for _, c := range all {
-		widest = max(widest, c.binNs)
-	}
 	if s.MaxLatencyNs > 0 {
 		top = s.MaxLatencyNs
 	}
-	bin := int64(math.Ceil(niceStep(float64(top) / bins)))
-	bin = (bin + widest - 1) / widest * widest // whole bins of the published ones
+	if logarithmic := (binning{}); !s.LinearBins && logarithmic.fits(all) {
+		return s.staircases(all, "latency", top, logarithmic), nil
+	}
+	return s.staircases(all, "latency", top, equalBins(all, top)), nil
+}
+
+// staircases draws packets by a duration, up to top.
+func (s *selection) staircases(all []counted, what string, top int64, bins binning) *Figure {
+	f := &Figure{}
 	unit, divide := "µs", 1000.0
 	if top < 2000 {
 		unit, divide = "ns", 1
-	} else if top >= 20_000_000 {
+	} else if top >= 20_000_000 && bins.widthNs > 0 {
 		unit, divide = "ms", 1e6
 	}
-	most := 0.0
+	low, most := top, 0.0
 	for i, c := range all {
-		one := Series{Label: c.label, Look: i, Shape: Steps}
+		one := Series{Label: c.label, Look: i, Shape: Steps, of: c.of}
 		if c.source != "" {
 			if one.Source = slices.Index(f.Sources, c.source) + 1; one.Source == 0 {
 				f.Sources = append(f.Sources, c.source)
@@ -87,28 +77,19 @@ func (s *selection) staircases(all []counted, what string, top int64) *Figure {
 				beyond += c.counts[j]
 				continue
 			}
-			sums[v/bin] += c.counts[j]
+			low = min(low, v)
+			sums[bins.index(v)] += c.counts[j]
 		}
 		if beyond > 0 {
 			s.note("%s packets%s are beyond the axis", numeral(beyond), of(c.label))
 		}
-		one.Points = staircase(sums, float64(bin)/divide)
+		one.Points = staircase(sums, func(index int64) float64 { return bins.edge(index) / divide })
 		for _, count := range sums {
 			most = max(most, count)
 		}
 		f.Series = append(f.Series, one)
 	}
-	end := math.Ceil(float64(top)/float64(bin)) * float64(bin) / divide
-	f.X = linearAxis(what+" ("+unit+")", 0, end)
-	f.X.Max = end
-	f.X.Ticks = slices.DeleteFunc(f.X.Ticks, func(t Tick) bool { return t.At > f.X.Max*(1+1e-9) })
-	f.Y = logAxis(fmt.Sprintf("packets in each %s %s", numeral(float64(bin)/divide), unit), 1, max(most, 10))
-	f.Y.Min = floor
-	for i, t := range f.Y.Ticks {
-		if t.Label != "" && t.At >= 1e6 {
-			f.Y.Ticks[i].Label = numeral(t.At/1e6) + " M"
-		}
-	}
+	f.binAxes(bins, what, low, top, most, unit, divide)
 	return f
 }
 
@@ -124,7 +105,7 @@ const floor = 0.7
 
 // staircase follows the tops of the bins, and goes down to the axis and up again around empty ones:
 // a count of 0, which a logarithmic axis lacks, is a gap.
-func staircase(sums map[int64]float64, width float64) []Point {
+func staircase(sums map[int64]float64, edge func(int64) float64) []Point {
 	var used []int64
 	for at := range sums {
 		used = append(used, at)
@@ -133,11 +114,11 @@ func staircase(sums map[int64]float64, width float64) []Point {
 	var points []Point
 	for i, at := range used {
 		if i == 0 || used[i-1] != at-1 {
-			points = append(points, Point{float64(at) * width, floor})
+			points = append(points, Point{edge(at), floor})
 		}
-		points = append(points, Point{float64(at) * width, sums[at]})
+		points = append(points, Point{edge(at), sums[at]})
 		if i == len(used)-1 || used[i+1] != at+1 {
-			points = append(points, Point{float64(at+1) * width, floor}, Point{float64(at+1) * width, 0})
+			points = append(points, Point{edge(at + 1), floor}, Point{edge(at + 1), 0})
 		}
 	}
 	return points

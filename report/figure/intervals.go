@@ -32,20 +32,24 @@ func (s *selection) intervals() (*Figure, error) {
 	}
 	var all []counted
 	top := int64(1)
+	identities := identitiesOf(groups)
 	for i, label := range groupLabels(groups) {
 		if label != "" {
 			label += ", "
 		}
-		all = append(all, counting(label+"sent", list[i].sent))
+		all = append(all, counting(label+"sent", identities[i].with("sent"), list[i].sent))
 		if len(list[i].received) > 0 {
-			all = append(all, counting(label+"received", list[i].received))
+			all = append(all, counting(label+"received", identities[i].with("received"), list[i].received))
 		}
 		top = max(top, intervalsShown*list[i].median())
 	}
 	if len(all) == 0 {
 		return &Figure{}, nil
 	}
-	return s.staircases(all, "time since the packet before", top), nil
+	if s.MaxLatencyNs > 0 {
+		top = s.MaxLatencyNs
+	}
+	return s.staircases(all, "time since the packet before", top, equalBins(all, top)), nil
 }
 
 // spaced counts packets by nanoseconds since the previous one.
@@ -89,8 +93,8 @@ func (c spaced) median() int64 {
 	return 0
 }
 
-func counting(label string, by map[int64]float64) counted {
-	c := counted{label: label}
+func counting(label string, of identity, by map[int64]float64) counted {
+	c := counted{label: label, of: of}
 	for _, ns := range slices.Sorted(maps.Keys(by)) {
 		c.values, c.counts = append(c.values, ns), append(c.counts, by[ns])
 	}

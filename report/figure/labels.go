@@ -29,18 +29,7 @@ const invalidLabel = " (invalid)"
 
 // labelsOf names curves by their differences: "veth, 10 kpkt/s".
 func labelsOf(all []map[string]any) []string {
-	trials := make([]result.Trial, 0, len(all))
-	for _, variables := range all {
-		trials = append(trials, result.Trial{Variables: variables})
-	}
-	var differing []string
-	for _, name := range result.VariableNames(trials) {
-		if slices.ContainsFunc(all, func(v map[string]any) bool {
-			return result.FormatVariable(v[name]) != result.FormatVariable(all[0][name])
-		}) {
-			differing = append(differing, name)
-		}
-	}
+	differing := differing(all)
 	// The result comes first, whatever else differs.
 	if i := slices.Index(differing, resultKey); i > 0 {
 		differing = slices.Insert(slices.Delete(differing, i, i+1), 0, resultKey)

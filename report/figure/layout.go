@@ -28,6 +28,8 @@ const (
 type panel struct {
 	draw.Canvas
 	figure *Figure
+	// noX and noY leave out the numbers of an axis, which another panel has.
+	noX, noY bool
 }
 
 // paint draws the whole figure: the legend above the data and the sources below, so that neither
@@ -38,15 +40,20 @@ func (f *Figure) paint(c draw.Canvas) error {
 	c = draw.Crop(c, edge, -edge, edge, -edge)
 	legend, sources := f.legend(c.Size().X), f.sourceLines(c.Size().X)
 	inner := draw.Crop(c, f.left(), -f.right(), f.below()+sources.height(), -legend.height()-f.above())
-	if inner.Size().X < leastData || inner.Size().Y < leastData {
-		return exit.Wrongf("a figure of %s leaves no room for its data beside the axes and a legend of %d lines; make it larger with --width and --height, or draw fewer curves with --where",
-			millimetres(whole), legend.rows)
+	panels := f.areas(inner)
+	if least := panels[0].Size(); least.X < leastData || least.Y < leastData {
+		return exit.Wrongf("a figure of %s leaves no room for its data beside the axes and a legend of %d lines, in %d panels; make it larger with --width and --height, or draw fewer curves with --where",
+			millimetres(whole), legend.rows, len(panels))
 	}
-	p := panel{inner, f}
-	p.grid()
-	p.data()
-	p.frame()
-	p.titles(c, sources.height())
+	for i, p := range panels {
+		p.grid()
+		p.data()
+		p.frame()
+		if f.Panels != nil {
+			p.name(f.Panels[i].Title)
+		}
+	}
+	panel{Canvas: inner, figure: f}.titles(c, sources.height())
 	legend.draw(c)
 	sources.draw(c)
 	return nil
@@ -155,9 +162,15 @@ func (p panel) frame() {
 		}
 	}
 	p.labels(xTicks, everySo(xs, widths), func(t Tick) {
+		if p.noX {
+			return
+		}
 		p.FillText(textStyle(tickSize, draw.XCenter, draw.YTop), vg.Point{X: p.X(p.figure.X.place(t.At)), Y: p.Min.Y - majorTick - 1}, t.Label)
 	})
 	p.labels(p.figure.Y.Ticks, everySo(ys, heights), func(t Tick) {
+		if p.noY {
+			return
+		}
 		p.FillText(textStyle(tickSize, draw.XRight, draw.YCenter), vg.Point{X: p.Min.X - majorTick - 1.5, Y: p.Y(p.figure.Y.place(t.At)) + middle}, t.Label)
 	})
 	for i, name := range p.figure.Categories {

@@ -23,6 +23,13 @@ type legend struct {
 	width         vg.Length // of a column
 }
 
+// entry is what tells a line of the legend from another.
+type entry struct {
+	label              string
+	look, tone, source int
+	shape              Shape
+}
+
 // sourceSigns link a published series to its source.
 var sourceSigns = []string{"*", "†", "‡", "§", "¶", "**", "††", "‡‡"}
 
@@ -35,10 +42,13 @@ func sign(source int) string {
 
 func (f *Figure) legend(width vg.Length) legend {
 	l := legend{}
+	seen := map[entry]bool{}
 	for _, s := range f.Series {
-		if s.Label == "" {
+		one := entry{s.Label, s.Look, s.Tone, s.Source, s.Shape}
+		if s.Label == "" || seen[one] { // panels have the same curves
 			continue
 		}
+		seen[one] = true
 		label := shorten(s.Label, width-swatch-gap-textWidth(sign(s.Source), legendSize))
 		l.entries, l.labels = append(l.entries, s), append(l.labels, label+sign(s.Source))
 		l.width = max(l.width, swatch+gap+textWidth(label+sign(s.Source), legendSize)+3*gap)
@@ -73,7 +83,7 @@ func (l legend) height() vg.Length {
 }
 
 func (l legend) draw(c draw.Canvas) {
-	p := panel{c, &Figure{}}
+	p := panel{Canvas: c, figure: &Figure{}}
 	for i, s := range l.entries {
 		// Column by column, to keep related entries together.
 		column, row := i/l.rows, i%l.rows

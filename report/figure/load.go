@@ -12,6 +12,9 @@ func overSeveral(c report.Chosen) bool {
 	return slices.ContainsFunc(c.Series, func(s report.Series) bool { return len(s.Points) > 1 })
 }
 
+// whiskersNote explains points with whiskers.
+const whiskersNote = "points are the median of the repeats, whiskers minimum to maximum; those at one place are drawn beside one another"
+
 // add adds a series for each of the report's.
 func (s *selection) add(f *Figure, c report.Chosen) {
 	var variables []map[string]any
@@ -22,6 +25,7 @@ func (s *selection) add(f *Figure, c report.Chosen) {
 	for i, one := range c.Series {
 		line := Series{Label: labels[i], Look: i, Shape: Lines}
 		invalid := Series{Label: strings.TrimSpace(labels[i] + invalidLabel), Look: i, Shape: Dots}
+		line.of.variables, invalid.of.variables, invalid.of.invalid = one.Variables, one.Variables, true
 		for _, p := range one.Points {
 			of := &line
 			if p.AllInvalid() {
@@ -31,7 +35,7 @@ func (s *selection) add(f *Figure, c report.Chosen) {
 			if s.Repeats != RepeatsNone {
 				of.Ranges = append(of.Ranges, Range{p.X, p.Low, p.High})
 				if p.High > p.Low {
-					s.note("points are the median of the repeats, whiskers minimum to maximum")
+					s.note(whiskersNote)
 				}
 			}
 		}

@@ -55,7 +55,7 @@ func (s *selection) foundLoss() *Figure {
 	}
 	f := &Figure{}
 	for i, label := range labelsOf(variables) {
-		one := Series{Label: label, Look: i}
+		one := Series{Label: label, Look: i, of: identity{variables: variables[i]}}
 		for _, rate := range slices.Sorted(maps.Keys(values[i])) {
 			v := values[i][rate]
 			one.Points = append(one.Points, Point{rate, result.Median(v)})

@@ -184,10 +184,10 @@ func searched(frameLoss bool) made {
 	return m
 }
 
-// many has more combinations than can be told apart.
+// many has more combinations than panels can hold.
 func many() made {
 	m := made{name: "many"}
-	for i := range 10 {
+	for i := range 25 {
 		m.records = append(m.records, record(map[string]any{"traffic.flows": float64(i + 1)}, 1, 1000, float64(1000*(i+1)), 0))
 	}
 	return m

@@ -50,7 +50,7 @@ func TestTextsKeepAMargin(t *testing.T) {
 func TestTheMedianIsMarkedWhereThereIsRoom(t *testing.T) {
 	for width, want := range map[vg.Length]bool{PageWidth: true, 30 * vg.Millimeter: false} {
 		f := &Figure{X: percentileAxis(1e6)}
-		p := panel{draw.NewCanvas(new(recorder.Canvas), width, width), f}
+		p := panel{Canvas: draw.NewCanvas(new(recorder.Canvas), width, width), figure: f}
 		got := false
 		for _, tick := range p.fitting(f.X.Ticks) {
 			got = got || tick.Label == "50"

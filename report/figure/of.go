@@ -47,6 +47,7 @@ var needs = map[Kind]string{
 	Histogram:  "it needs trials in which packets arrived, or a histogram file (--published)",
 	Intervals:  "it needs trials whose packets were recorded (traffic.packets: record)",
 	Worst:      "it needs the trials' outliers.csv (traffic.outliers above 0), or a worst-of file (--published)",
+	Jitter:     "it needs the trials' interruptions.parquet, or a result of 'nines trace jitter'",
 	Rate:       "it needs the trials' rate.csv, or a packet rate file (--published)",
 	Loss:       "it needs trials at two rates or more, or a search for the frame loss rate",
 	Throughput: "it needs trials at two rates or more, trials at rate 0, or a search for the throughput",
@@ -59,15 +60,15 @@ func build(inputs []Input, o Options) (*Figure, error) {
 		return nil, err
 	}
 	makers := map[Kind]func() (*Figure, error){
-		HDR: s.hdr, Histogram: s.histogram, Intervals: s.intervals, Worst: s.worst, Rate: s.rate,
+		HDR: s.hdr, Histogram: s.histogram, Intervals: s.intervals, Worst: s.worst, Jitter: s.jitter, Rate: s.rate,
 		Loss: s.loss, Throughput: s.throughput, Latency: s.latency,
 	}
 	maker, ok := makers[o.Kind]
 	if !ok {
 		return nil, exit.Wrongf("unknown figure %q; allowed: %s", o.Kind, kindList())
 	}
-	if n := len(s.groups()); n > mostLooks && !o.Kind.overAxis() {
-		return nil, s.tooMany(n) // before it reads hundreds of files
+	if err := s.checkGroups(); err != nil {
+		return nil, err // before it reads hundreds of files
 	}
 	f, err := maker()
 	if err != nil {
@@ -76,16 +77,16 @@ func build(inputs []Input, o Options) (*Figure, error) {
 	if len(f.Series) == 0 {
 		return nil, errNothing
 	}
-	if err := s.checkLooks(f); err != nil {
+	if err := s.split(f); err != nil {
 		return nil, err
 	}
 	for i := range f.Series {
 		one := &f.Series[i]
-		if len(inputs) == 1 && one.Source == 0 { // the names of several are among the curves' differences
-			one.Label = strings.Join(slices.DeleteFunc([]string{inputs[0].Label, one.Label}, func(part string) bool { return part == "" }), ", ")
-		}
-		if one.Label == "" && len(f.Series) > 1 {
-			one.Label = "measured"
+		f.name(one, inputs)
+	}
+	for i := range f.Panels {
+		for j := range f.Panels[i].Series {
+			f.name(&f.Panels[i].Series[j], inputs)
 		}
 	}
 	s.noteVerdicts()
@@ -97,6 +98,16 @@ func build(inputs []Input, o Options) (*Figure, error) {
 		}
 	}
 	return f, nil
+}
+
+// name puts the label of the only result before that of a curve, and names a curve beside others that has no label.
+func (f *Figure) name(one *Series, inputs []Input) {
+	if len(inputs) == 1 && one.Source == 0 { // the names of several are among the curves' differences
+		one.Label = strings.Join(slices.DeleteFunc([]string{inputs[0].Label, one.Label}, func(part string) bool { return part == "" }), ", ")
+	}
+	if one.Label == "" && len(f.Series) > 1 {
+		one.Label = "measured"
+	}
 }
 
 // noteVerdicts says how many of the trials were disturbed: no figure hides that.
@@ -120,16 +131,21 @@ func kindList() string {
 	return strings.Join(list, ", ")
 }
 
-// checkLooks refuses more curves than can be told apart.
-func (s *selection) checkLooks(f *Figure) error {
-	looks := map[int]bool{}
-	for _, one := range f.Series {
-		looks[one.Look] = true
+// checkGroups refuses more combinations than panels can hold.
+func (s *selection) checkGroups() error {
+	groups := s.groups()
+	if len(groups) <= mostLooks || s.Kind.overAxis() {
+		return nil
 	}
-	if len(looks) > mostLooks {
-		return s.tooMany(len(looks))
+	var all []map[string]any
+	for _, one := range identitiesOf(groups) {
+		all = append(all, one.variables)
 	}
-	return nil
+	keys, err := s.panelKeys(all, 1, mostLooks)
+	if err == nil && keys == nil {
+		err = s.tooMany(len(groups))
+	}
+	return err
 }
 
 // mostHints is how many variables an error proposes to choose values of.
@@ -156,8 +172,8 @@ func (s *selection) tooMany(curves int) error {
 	if len(hints) == 0 {
 		return exit.Wrongf("that makes %d curves, and at most %d can be told apart; choose trials with --trials, or draw fewer results or --published files", curves, mostLooks)
 	}
-	return exit.Wrongf("that makes %d curves, and at most %d can be told apart; keep some with --where (such as --where %s), choose trials with --trials, or put trials together with --group-by KEY",
-		curves, mostLooks, terminal.Plain(strings.Join(hints, " or --where ")))
+	return exit.Wrongf("that makes %d curves, and at most %d can be told apart, in at most %d panels (--panels); keep some with --where (such as --where %s), choose trials with --trials, or put trials together with --group-by KEY",
+		curves, mostLooks, mostPanels, terminal.Plain(strings.Join(hints, " or --where ")))
 }
 
 // overlay adds published curves in the look of the matching series, or in the next free one.

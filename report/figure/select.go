@@ -63,8 +63,15 @@ type Options struct {
 	MaxLatencyNs int64
 	// Undisturbed also draws, for the kind HDR, the latencies without the host's interruptions.
 	Undisturbed bool
+	// LinearBins are bins of equal width, for the kind Histogram.
+	LinearBins bool
+	// Slowest is, for the kind Worst, how many packets of a trial are drawn; 0: a share of them.
+	Slowest int
 	// Percentile is the figure for the kind Latency, by its name in summary.json.
 	Percentile string
+	// Panels are the variables of which each combination of values has a panel of its own; nil: one panel, or as many as
+	// the curves need that are more than can be told apart.
+	Panels []string
 	// Published are curves from published files.
 	Published []Published
 	// Progress is told how many trials were read in a stage; it may be nil.

@@ -42,6 +42,12 @@ func light(c color.RGBA, alpha float64) color.NRGBA {
 	return color.NRGBA{c.R, c.G, c.B, uint8(math.Round(alpha * 255))}
 }
 
+// pale is halfway to white.
+func pale(c color.RGBA) color.RGBA {
+	half := func(v uint8) uint8 { return v/2 + 128 }
+	return color.RGBA{half(c.R), half(c.G), half(c.B), c.A}
+}
+
 // marker draws a sign of size 2 r around a point.
 type marker func(p vg.Point, r vg.Length) vg.Path
 

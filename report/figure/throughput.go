@@ -94,7 +94,7 @@ func (s *selection) found() *Figure {
 	f := &Figure{}
 	bars := Series{Shape: Bars}
 	for i, name := range series {
-		line := Series{Label: labels[i], Look: i, Shape: Lines}
+		line := Series{Label: labels[i], Look: i, Shape: Lines, of: identity{variables: variables[i]}}
 		for _, k := range order {
 			if k.variables != name {
 				continue
@@ -103,7 +103,7 @@ func (s *selection) found() *Figure {
 			line.Points = append(line.Points, Point{k.size, result.Median(v)})
 			line.Ranges = append(line.Ranges, Range{k.size, slices.Min(v), slices.Max(v)})
 			if len(v) > 1 {
-				s.note("points are the median of the searches, whiskers minimum to maximum")
+				s.note("points are the median of the searches, whiskers minimum to maximum; those at one place are drawn beside one another")
 			}
 		}
 		slices.SortStableFunc(line.Points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })

@@ -70,6 +70,9 @@ func (f *Figure) sizeFor(size Size) Size {
 		if rows := len(f.Categories); rows > 0 {
 			data = vg.Length(max(rows, 4)) * 5 * vg.Millimeter * vg.Length(1+0.5*float64(len(f.Series)-1))
 		}
+		if f.Panels != nil {
+			data = f.panelsHeight(size.Width)
+		}
 		size.Height = data + f.legend(size.Width-2*edge).height() + f.sourceLines(size.Width-2*edge).height() + f.above() + f.below() + 2*edge
 	}
 	return size
@@ -79,10 +82,15 @@ func (f *Figure) sizeFor(size Size) Size {
 func (f *Figure) describe() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s over %s.", f.Y.Title, f.X.Title)
+	told := map[string]bool{}
 	for _, s := range f.Series {
-		if s.Label != "" {
-			out.WriteString(" " + s.Label + sign(s.Source) + ".")
+		if text := s.Label + sign(s.Source); s.Label != "" && !told[text] {
+			told[text] = true
+			out.WriteString(" " + text + ".")
 		}
+	}
+	for i, p := range f.Panels {
+		fmt.Fprintf(&out, " Panel %d: %s.", i+1, p.Title)
 	}
 	for i, source := range f.Sources {
 		out.WriteString(" " + sign(i+1) + " published: " + source + ".")

@@ -1,87 +1,14 @@
 package figure
 
 import (
-	"cmp"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )
-
-// mostDots is the most dots drawn per curve: more make large files, and blots.
-const mostDots = 5000
-
-// worst plots the slowest packets by send time (000, figures 6.4, 6.7, 6.8).
-func (s *selection) worst() (*Figure, error) {
-	f := &Figure{}
-	var drawn []report.Group
-	for _, g := range s.groups() {
-		one := Series{Shape: Dots, Look: len(f.Series)}
-		for _, t := range g.Drawn() {
-			outliers, err := s.folder(t.ID).Outliers()
-			if s.missing(err) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			for _, o := range outliers {
-				one.Points = append(one.Points, Point{float64(o.IntendedNs) / 1e9, us(o.LatencyNs)})
-			}
-			if len(g.Drawn()) > 1 && len(outliers) > 0 {
-				s.note("the slowest packets of each repeat are drawn over one another")
-			}
-		}
-		if len(one.Points) > 0 {
-			one.Points = s.slowest(one.Points)
-			f.Series, drawn = append(f.Series, one), append(drawn, g)
-		}
-	}
-	for i, label := range groupLabels(drawn) {
-		f.Series[i].Label = label
-	}
-	var published []overlaid
-	for _, p := range s.Published {
-		if p.Kind == Worst {
-			published = append(published, overlaid{label: p.Label, source: p.Source, match: -1, shape: Dots, points: s.slowest(p.points)})
-		}
-	}
-	f.overlay(published)
-	low, high, ok := f.extent()
-	if !ok {
-		return f, nil
-	}
-	f.X = linearAxis("time of sending (s)", 0, high.X)
-	f.X.Max = max(high.X, 1e-3)
-	f.X.Ticks = slices.DeleteFunc(f.X.Ticks, func(t Tick) bool { return t.At > f.X.Max })
-	top := s.highest(high.Y)
-	if top/low.Y > 30 {
-		f.Y = logAxis("latency (µs)", low.Y, top)
-		return f, nil
-	}
-	title := "latency (µs)"
-	if top >= 10_000 {
-		title, top = "latency (ms)", top/1000
-		for i := range f.Series {
-			for j := range f.Series[i].Points {
-				f.Series[i].Points[j].Y /= 1000
-			}
-		}
-	}
-	f.Y = linearAxis(title, 0, top)
-	return f, nil
-}
-
-func (s *selection) slowest(points []Point) []Point {
-	if len(points) <= mostDots {
-		return points
-	}
-	sorted := slices.Clone(points)
-	slices.SortStableFunc(sorted, func(a, b Point) int { return cmp.Compare(b.Y, a.Y) })
-	s.note("of more, the %s slowest packets are drawn", numeral(mostDots))
-	return sorted[:mostDots]
-}
 
 // flows are the columns of rate.csv.
 var flows = []struct {
@@ -112,22 +39,36 @@ func (s *selection) rate() (*Figure, error) {
 			kept, lines = append(kept, g), append(lines, of)
 		}
 	}
-	labels := groupLabels(kept)
-	for i, of := range lines {
-		for j, flow := range flows {
-			one := Series{Label: flow.name, Look: j, Shape: Steps}
-			for _, r := range of[j] {
+	identities := identitiesOf(kept)
+	names := [][]string{} // of the combinations that a series is of
+	apart := len(kept) > mostLooks || len(s.Panels) > 0
+	for i, label := range groupLabels(kept) {
+		like := lines[i : i+1]
+		if apart { // the panels have one legend
+			like = lines
+		}
+		for j, merged := range mergeFlows(lines[i], like) {
+			one := Series{Label: merged.names, Look: merged.flow, Shape: Steps, of: identities[i].with(merged.names)}
+			for _, r := range merged.ranges {
 				one.Points = append(one.Points, Point{r.X, (r.Low + r.High) / 2})
 			}
 			if len(kept) > 1 { // dashes show the flow, colour and markers the group
-				one.Label, one.Look, one.Tone = labels[i]+", "+flow.name, i, j+1
-				one.Marks = spread(one.Points, marksOfRate)
+				one.Label, one.Look, one.Tone = label+", "+merged.names, i, j+1
+				same := slices.IndexFunc(f.Series, func(other Series) bool {
+					return other.of.part == merged.names && slices.EqualFunc(other.Points, one.Points, alikePoints)
+				})
+				if same >= 0 && !apart {
+					names[same] = append(names[same], label)
+					f.Series[same].Label = strings.Join(names[same], "; ") + ", " + merged.names
+					continue
+				}
+				one.Marks = spread(one.Points, marksOfRate, float64(i)/float64(len(kept)))
 			}
 			if (s.Repeats == RepeatsBand || s.Repeats == RepeatsAuto && len(kept) <= 2) && len(kept[i].Drawn()) > 1 {
-				one.Band = of[j]
+				one.Band = merged.ranges
 				s.note("bands are minimum to maximum of the repeats, lines their middle")
 			}
-			f.Series = append(f.Series, one)
+			f.Series, names = append(f.Series, one), append(names, []string{label})
 		}
 	}
 	var published []overlaid
@@ -172,15 +113,49 @@ func (f *Figure) rateAxis(title string, low, high float64) Axis {
 // marksOfRate is the number of markers on a line of seconds.
 const marksOfRate = 6
 
-// spread picks some of the points evenly, without the ends.
-func spread(points []Point, most int) []Point {
+// spread picks some of the points evenly, without the ends; shifted by a share of a step, so that lines on one another
+// have their markers at different places.
+func spread(points []Point, most int, shift float64) []Point {
 	step := max(len(points)/most, 1)
 	marks := []Point{}
-	for i := max(step/2, 1); i < len(points)-1; i += step {
+	for i := max(int(shift*float64(step)), 1); i < len(points)-1; i += step {
 		marks = append(marks, points[i])
 	}
 	return marks
 }
+
+// mergedFlow is a line of one flow, or of several that are the same.
+type mergedFlow struct {
+	names  string
+	flow   int // the first of them
+	ranges []Range
+}
+
+// sameRate is the part of a rate up to which two are the same: less than the width of a line.
+const sameRate = 0.002
+
+// mergeFlows draws flows that are the same in each second, in all of like, as one line: where nothing is lost, that is
+// one line, not three on one another.
+func mergeFlows(of [][]Range, like [][][]Range) []mergedFlow {
+	var list []mergedFlow
+	for j, flow := range flows {
+		same := slices.IndexFunc(list, func(m mergedFlow) bool {
+			return !slices.ContainsFunc(like, func(one [][]Range) bool { return !slices.EqualFunc(one[m.flow], one[j], alike) })
+		})
+		if same < 0 {
+			list = append(list, mergedFlow{flow.name, j, of[j]})
+			continue
+		}
+		list[same].names = strings.Join([]string{list[same].names, flow.name}, " = ")
+	}
+	return list
+}
+
+func alike(a, b Range) bool { return a.X == b.X && near(a.Low, b.Low) && near(a.High, b.High) }
+
+func alikePoints(a, b Point) bool { return math.Abs(a.X-b.X) < leastPart && near(a.Y, b.Y) }
+
+func near(a, b float64) bool { return math.Abs(a-b) <= sameRate*max(a, b) }
 
 // rates returns the smallest and largest of a group's repeats in each second, by flow; a final
 // point repeats the last one at the end of the trial. An incomplete last second is scaled by its
