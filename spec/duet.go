@@ -56,6 +56,15 @@ const (
 	askForm    = `p50, p90, p99 or p99.9, each also as "undisturbed p99", or "loss"`
 )
 
+// Asks lists all that a duet can decide.
+func Asks() []string {
+	var asks []string
+	for _, percentile := range []string{"p50", "p90", "p99", "p99.9"} {
+		asks = append(asks, percentile, "undisturbed "+percentile)
+	}
+	return append(asks, "loss")
+}
+
 // sideMark is between a name and its side: no name in a file has it.
 const sideMark = "@"
 

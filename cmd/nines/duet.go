@@ -76,8 +76,9 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 			return call.measure(c.Context(), file, c.OutOrStdout(), stderr)
 		},
 	}
-	c.Flags().StringArrayVar(&call.a, "a", nil, "what is different on side a: KEY=VALUE (repeatable)")
-	c.Flags().StringArrayVar(&call.b, "b", nil, "what is different on side b: KEY=VALUE (repeatable)")
+	// With a short form too: cobra completes no value of a flag with a long name of one letter.
+	c.Flags().StringArrayVarP(&call.a, "a", "a", nil, "what is different on side a: KEY=VALUE (repeatable)")
+	c.Flags().StringArrayVarP(&call.b, "b", "b", nil, "what is different on side b: KEY=VALUE (repeatable)")
 	c.Flags().DurationVar(&call.limit, "for", 0, "how long packets are sent at most (default: the file's, or 20s)")
 	c.Flags().StringArrayVar(&call.ask, "ask", nil, "what has to be decided: p50, 'undisturbed p99', loss and others (repeatable)")
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file, on both sides: KEY=VALUE (repeatable)")

@@ -31,6 +31,7 @@ runs it and leaves a folder with everything that was measured.`,
 		Version: version,
 	}
 	addVerbs(root)
+	addOffers(root)
 	return root
 }
 
