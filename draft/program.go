@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // program is one of the user's that is the device.
@@ -152,7 +152,7 @@ func nearby(word string) string {
 			names = append(names, e.Name())
 		}
 	}
-	if nearest := spec.Nearest(filepath.Base(word), names); nearest != "" {
+	if nearest := terminal.Nearest(filepath.Base(word), names); nearest != "" {
 		return "; did you mean " + asPath(filepath.Join(filepath.Dir(word), nearest)) + "?"
 	}
 	return ""

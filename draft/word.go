@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // variant is a link kind or a runtime with other keys that it sets.
@@ -107,7 +108,7 @@ func unknown(word string) error {
 		}
 		return exit.Wrongf("%q is a file: 'nines run %s' measures it; %s", word, word, known)
 	}
-	if nearest := spec.Nearest(word, append(linkNames(), runtimeNames()...)); nearest != "" {
+	if nearest := terminal.Nearest(word, append(linkNames(), runtimeNames()...)); nearest != "" {
 		return exit.Wrongf("unknown word %q; did you mean %q? %s", word, nearest, known)
 	}
 	return exit.Wrongf("unknown word %q; %s", word, known)

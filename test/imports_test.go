@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 
 	"plan": {"spec", "host", "terminal"},
 
-	"draft": {"spec"},
+	"draft": {"spec", "terminal"},
 
 	// Protocols know only what is done to a node, and who wires them to a lab.
 	"power":         {},

@@ -67,8 +67,7 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 		RunE: func(c *cobra.Command, args []string) error {
 			call.files = args
 			stderr := call.progressOf(c.ErrOrStderr())
-			say := func(format string, args ...any) { terminal.Printf(stderr, format+"
-", args...) }
+			say := func(format string, args ...any) { terminal.Printf(stderr, format+"\n", args...) }
 			file, err := call.compose(c.Context(), say)
 			if err != nil {
 				return err
