@@ -80,6 +80,7 @@ func TestTwoVariantsAreADuet(t *testing.T) {
 		{Options{Words: []string{"netns", "lxc"}}, "netns", "lxc", 1},
 		{Options{Programs: []string{"./a", "./b"}}, "a", "b", 1},
 		{Options{Programs: []string{"./a 1", "./a 20"}}, "a-1", "a-20", 1},
+		{Options{Programs: []string{"sh a", "sh b 1"}}, "a", "b", 1},
 		{Options{Words: []string{"veth", "bridge"}, Repeats: 6}, "", "", 2},
 		{Options{Words: []string{"veth", "bridge"}, Rates: []string{"1k,2k"}}, "", "", 4},
 		{Options{Words: []string{"veth", "bridge", "xdp"}}, "", "", 3},

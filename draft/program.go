@@ -163,12 +163,19 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// base is the name of a program's file; of a script that an interpreter runs, the script's.
+func (p program) base() string {
+	if len(p.words) > 1 && !strings.Contains(p.words[0], "/") && isFile(p.words[1]) {
+		return filepath.Base(p.words[1])
+	}
+	return filepath.Base(p.path)
+}
+
 // name gives each program a title that tells it from the others: its file's name and, where that is not enough, the
 // arguments that differ.
 func name(list []program) {
-	base := func(p program) string { return filepath.Base(p.path) }
 	for i := range list {
-		list[i].title = base(list[i])
+		list[i].title = list[i].base()
 	}
 	if titles(list) < len(list) {
 		for i, p := range list {
