@@ -3,6 +3,7 @@ package terminal
 import (
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -53,4 +54,15 @@ func (s Style) Paint(colour, text string) string {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// UTF8 is false if the user's locale has another encoding. One that is not set has UTF-8, as all other output does.
+func UTF8() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // in this order (locale(7))
+		if locale := os.Getenv(name); locale != "" {
+			encoding := strings.ToLower(strings.ReplaceAll(locale, "-", ""))
+			return strings.Contains(encoding, "utf8")
+		}
+	}
+	return true
 }

@@ -26,7 +26,7 @@ before the command; those behind it are the command's own.
 
 --all runs it in every node, 32 at a time and without input, and prints the node's name before
 each line. The exit code is 0 if the command succeeded in every node, otherwise the one
-of the first node in which it failed, in the file's order; the last line names all of these.`,
+of the first node in which it failed, as nines inspect lists them; the last line names all of these.`,
 		Example: `  nines exec dut -- ip addr
   nines exec loadgen ping -c3 198.18.0.2
   nines exec --lab quickstart dut -- sh -c 'cat /proc/net/dev'

@@ -1,3 +1,3 @@
-// Package graph draws a plan's network: as Graphviz dot, as Mermaid, or as its own SVG. It is pure:
+// Package graph draws a plan's network: in the terminal, as its own SVG or PNG, as Mermaid, or as Graphviz dot. It is pure:
 // the same plan gives the same picture.
 package graph

@@ -2,6 +2,8 @@ package graph
 
 import (
 	"sort"
+	"strings"
+	"unicode/utf8"
 
 	"nines.dev/nines/plan"
 )
@@ -42,6 +44,9 @@ func lay(p *plan.Plan) (vertices []*vertex, width, height float64) {
 	return vertices, width + margin, height + margin
 }
 
+// textWidth is about how wide a text is in pixels.
+func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text)) * charWidth }
+
 func build(p *plan.Plan) []*vertex {
 	var all []*vertex
 	byName := map[string]*vertex{}
@@ -49,10 +54,11 @@ func build(p *plan.Plan) []*vertex {
 		n := &p.Nodes[i]
 		v := &vertex{node: n, width: minNode, height: titleHeight + portHeight*float64(len(n.Interfaces)) + 8, layer: -1}
 		for _, line := range portLines(*n) {
-			v.width = max(v.width, float64(len(line))*charWidth+24)
+			v.width = max(v.width, textWidth(line)+24)
 		}
-		for _, line := range describeNode(*n) {
-			v.width = max(v.width, float64(len(line))*charWidth+24)
+		lines := describeNode(*n)
+		for _, line := range []string{lines[0], strings.Join(lines[1:], ", ")} { // as drawNode writes them
+			v.width = max(v.width, textWidth(line)+24)
 		}
 		byName[n.Name] = v
 		all = append(all, v)
@@ -60,7 +66,7 @@ func build(p *plan.Plan) []*vertex {
 	for i := range p.Links {
 		l := &p.Links[i]
 		v := &vertex{link: l, height: pillHeight, layer: -1}
-		v.width = float64(max(len(l.Name), len(describeLink(*l))))*charWidth + 40
+		v.width = max(textWidth(l.Name), textWidth(describeLink(*l))) + 40
 		for _, e := range l.Endpoints {
 			if n := byName[e.Node]; n != nil {
 				v.neighbours = append(v.neighbours, n)
@@ -72,8 +78,8 @@ func build(p *plan.Plan) []*vertex {
 	return all
 }
 
-// components returns the layers of each connected part, beginning where the traffic does, or else
-// at the node with the most links.
+// components returns the layers of each connected part, beginning where the traffic does, or else at its first node in
+// the file.
 func components(p *plan.Plan, all []*vertex) [][]*vertex {
 	starts := append([]*vertex{}, all...)
 	sort.SliceStable(starts, func(i, j int) bool { return rank(p, starts[i]) > rank(p, starts[j]) })
@@ -97,14 +103,15 @@ func components(p *plan.Plan, all []*vertex) [][]*vertex {
 	return parts
 }
 
+// rank is higher for a vertex that a part begins with.
 func rank(p *plan.Plan, v *vertex) int {
 	switch {
 	case v.node == nil:
 		return -1
 	case p.Traffic != nil && p.Traffic.From.Node == v.node.Name:
-		return 1 << 30
+		return 1
 	}
-	return len(v.neighbours)
+	return 0
 }
 
 // place sets the positions of one part below top, and returns its right and lower edges.
