@@ -35,8 +35,8 @@ isolation solve are listed, but are not findings.
 
 An error prevents the experiment from running as written. A warning may cost 10 µs or
 more, affects every packet, or makes figures wrong. A note costs less, or only at times
-that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warnings,
-3 for errors, 2 if the file or the call is wrong.`,
+that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warnings, which with --for
+are 0, as the experiment runs; 3 for errors, 2 if the file or the call is wrong.`,
 		Example: `  nines doctor
   nines doctor --for lab.yaml
   nines doctor --for lab.yaml --set isolation=isolated --set tuning=latency

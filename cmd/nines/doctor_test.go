@@ -19,7 +19,8 @@ func TestDoctor(t *testing.T) {
 	}{
 		{[]string{"--host", hostFile("rt-xeon-6354")}, exit.Done, "verdict     fit for low latency: "},
 		{[]string{"--host", hostFile("cloud-c6i-xlarge")}, exit.Failed, "verdict     not fit for low latency: "},
-		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile}, exit.Failed, "the worst of 6 runs"},
+		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile}, exit.Done, "the worst of 6 runs"},
+		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile}, exit.Done, "the experiment runs here, on a host that is not ideal for low latency: "},
 		{[]string{"--host", hostFile("laptop-i7-1165g7"), "--for", quickstartFile}, exit.Lacks, "run it with sudo"},
 		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile, "--set", "isolation=isolated"}, exit.Lacks, "which came with 6.1"},
 		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile, "--set", "nodes.dut.cpsu=1"}, exit.Wrong, "cpus"},

@@ -116,14 +116,14 @@ func unseen(inv *host.Inventory) []string {
 	return list
 }
 
-// Unfit returns an error if the host is not fit for low latency, or for an experiment; nil
-// if it is fit.
+// Unfit returns an error if the host is not fit for low latency, or cannot run an experiment. One that runs, only not
+// as well as it might, is no error.
 func (r *Report) Unfit() error {
-	switch r.Verdict {
-	case VerdictFit:
-		return nil
-	case VerdictImpossible:
+	switch {
+	case r.Verdict == VerdictImpossible:
 		return exit.Lacksf("this host cannot run the experiment as it is written: %s above", terminal.Count(r.Count(host.SeverityError), "error"))
+	case r.Verdict == VerdictFit, r.Runs > 0:
+		return nil
 	}
 	return fmt.Errorf("this host is not fit for low latency: %s above", terminal.Count(r.Count(host.SeverityWarning), "warning"))
 }

@@ -66,6 +66,8 @@ func (r *Report) sentence() string {
 	switch {
 	case r.Verdict == VerdictImpossible:
 		return "the experiment cannot run here as it is written: " + found
+	case r.Verdict == VerdictUnfit && r.Runs > 0:
+		return "the experiment runs here, on a host that is not ideal for low latency: " + found
 	case r.Verdict == VerdictUnfit:
 		return "not fit for low latency: " + found
 	}
