@@ -36,6 +36,7 @@ var benchmarks = []benchmark{
 	{"busy_poll", benchBusyPoll},
 	{"tracing", benchTracing},
 	{"decided", benchDecided},
+	{"undisturbed", benchUndisturbed},
 	{"analyze", benchAnalyze},
 	{"cluster", benchCluster},
 	{"ports", benchPorts},
