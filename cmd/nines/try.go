@@ -92,11 +92,12 @@ func (t tryCall) try(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	file, err := t.written(d)
+	say := func(format string, args ...any) { terminal.Printf(stderr, format+"\n", args...) }
+	file, err := t.written(ctx, d, say)
 	if err == nil && d.IsDuet() {
 		if _, _, err = prepared(ctx, file); err != nil {
 			turn := d.InTurn()
-			inTurn, other := t.written(turn)
+			inTurn, other := t.written(ctx, turn, func(string, ...any) {}) // it is said already
 			if other == nil {
 				if _, _, other = prepared(ctx, inTurn); other == nil {
 					terminal.Printf(stderr, "the two cannot stand side by side, so they take turns: %v\n", err)
@@ -139,13 +140,16 @@ func newDraft(o draft.Options, name string, stderr io.Writer) (*draft.Draft, err
 }
 
 // written is a draft as a file.
-func (t tryCall) written(d *draft.Draft) (*spec.File, error) {
+func (t tryCall) written(ctx context.Context, d *draft.Draft, say func(format string, args ...any)) (*spec.File, error) {
 	name := t.save
 	if name == "" {
 		name = "lab.yaml"
 	}
 	file, err := spec.Load("(nines try)", d.Text(name))
 	if err != nil {
+		return nil, err
+	}
+	if err := sleepIfBusy(ctx, file, say); err != nil {
 		return nil, err
 	}
 	for _, set := range t.sets {

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"time"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cputime"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
 )
 
 // How often a duet is right, on a host as it is: the same on both sides must not differ, and a known difference must be
@@ -110,14 +114,14 @@ func (d difference) find(ctx context.Context, inventory *host.Inventory, times i
 // inTurn reports whether six trials a side, which take as long as the duet, decide that one is lower.
 func (d difference) inTurn(ctx context.Context, inventory *host.Inventory, work time.Duration) (bool, error) {
 	const repeats = 6
-	done, err := runExperiment(ctx, inventory, fmt.Sprintf(decidedLab+`, warmup: 100ms, duration: %dms, drain: 200ms}
+	done, err := decidedExperiment(ctx, inventory, 2*duetPPS, `, warmup: 100ms, duration: %dms, drain: 200ms}
 sweep: {nodes.dut.app.work: [0ns, %dns]}
 repeat: %d
-`, 2*duetPPS, d.within.Milliseconds()/(2*repeats), work.Nanoseconds(), repeats))
+`, d.within.Milliseconds()/(2*repeats), work.Nanoseconds(), repeats)
 	if err != nil {
 		return false, err
 	}
-	c, err := report.CompareValues(done, "nodes.dut.app.work", "0s", work.String())
+	c, err := report.CompareValues(done, "nodes.dut.app.work", "0s", spec.Duration(work).String())
 	if err != nil {
 		return false, err
 	}
@@ -131,22 +135,43 @@ repeat: %d
 	return false, nil
 }
 
-// decidedLab is a forwarder, up to the traffic's rate.
-const decidedLab = `name: bench-decided
+// decidedLab is a forwarder, up to the traffic's rate. Its engines poll, or sleep at a real-time priority.
+func decidedLab(sleeps bool) string {
+	wait, scheduling := "spin", "{policy: other}"
+	if sleeps {
+		wait, scheduling = "block", "{policy: fifo, priority: 1}"
+	}
+	return fmt.Sprintf(`name: bench-decided
 topology:
-  nodes: {gen: {}, dut: {app: {kind: forward}}}
+  nodes: {gen: {scheduling: %[2]s}, dut: {app: {kind: forward, wait: %[1]s}, scheduling: %[2]s}}
   links:
     - {name: in, endpoints: ["gen:tx", "dut:in"]}
     - {name: out, endpoints: ["dut:out", "gen:rx"]}
-traffic: {from: "gen:tx", to: "gen:rx", rate_pps: %d, backend: raw, wait: spin`
+traffic: {from: "gen:tx", to: "gen:rx", backend: raw, wait: %[1]s, rate_pps: `, wait, scheduling)
+}
+
+// isBusy reports whether programs that poll would have to wait for a CPU now.
+func isBusy(ctx context.Context) (bool, error) {
+	idle, err := cputime.Idle(ctx, 500*time.Millisecond)
+	return idle*float64(runtime.NumCPU()) < 1.8, err
+}
+
+// decidedExperiment measures with that lab, which fits the host as it is now; the rest follows the rate.
+func decidedExperiment(ctx context.Context, inventory *host.Inventory, pps int, format string, arguments ...any) (*result.Result, error) {
+	busy, err := isBusy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return runExperiment(ctx, inventory, decidedLab(busy)+strconv.Itoa(pps)+fmt.Sprintf(format, arguments...))
+}
 
 // duets measures as many duets, whose packets of side b take longer in the forwarder by that work.
 func duets(ctx context.Context, inventory *host.Inventory, times int, work, within time.Duration, ask ...string) ([]*result.Duet, error) {
 	var list []*result.Duet
 	for range times {
-		done, err := runExperiment(ctx, inventory, fmt.Sprintf(decidedLab+`, warmup: 100ms, drain: 200ms}
+		done, err := decidedExperiment(ctx, inventory, duetPPS, `, warmup: 100ms, drain: 200ms}
 duet: {a: {nodes.dut.app.work: 0ns}, b: {nodes.dut.app.work: %dns}, for: %dms, ask: %s}
-`, duetPPS, work.Nanoseconds(), within.Milliseconds(), asList(ask)))
+`, work.Nanoseconds(), within.Milliseconds(), asList(ask))
 		if err != nil {
 			return list, err
 		}

@@ -68,7 +68,7 @@ func benchUndisturbed(ctx context.Context, inventory *host.Inventory) ([]Row, er
 	}
 	pairs, known, near := 0, 0, 0
 	for _, c := range cells {
-		done, err := runExperiment(ctx, inventory, fmt.Sprintf(decidedLab+`, warmup: 100ms, duration: %v, drain: 200ms}
+		done, err := runExperiment(ctx, inventory, decidedLab(false)+fmt.Sprintf(`%d, warmup: 100ms, duration: %v, drain: 200ms}
 sweep: {competition: {"off": {}, "on": %s}}
 repeat: %d
 `, undisturbedPPS, lasts, c.key(), repeats))

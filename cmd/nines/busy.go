@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,7 @@ import (
 )
 
 const (
-	// pollers is how many threads of the built-in duet poll: the generator and the forwarder.
+	// pollers is how many threads poll in a network that nines makes up: the generator's and the forwarder's.
 	pollers = 2
 	// lookAround is how long the CPUs are watched before.
 	lookAround = 500 * time.Millisecond
@@ -21,7 +22,7 @@ const (
 	spare = 0.1
 )
 
-// sleepIfBusy has the engines of the built-in duet sleep where other programs want the CPUs: one that polls then waits for
+// sleepIfBusy has the engines of a network that nines made up sleep where other programs want the CPUs: one that polls then waits for
 // milliseconds, again and again, and one that sleeps, with a real-time priority, is before the others as soon as it is woken.
 func sleepIfBusy(ctx context.Context, file *spec.File, say func(format string, args ...any)) error {
 	idle, err := cputime.Idle(ctx, lookAround)
@@ -32,13 +33,27 @@ func sleepIfBusy(ctx context.Context, file *spec.File, say func(format string, a
 	if idle*cpus >= pollers*(1-spare) {
 		return nil
 	}
-	sets, how := []string{"traffic.wait=block", "nodes.*.app.wait=block"}, "sleep until packets come"
-	if mayBeRealTime() {
-		sets, how = append(sets, "nodes.*.scheduling={policy: fifo, priority: 1}"), how+", at real-time priority 1"
+	sets, how := []string{"traffic.wait=block"}, "sleep until packets come"
+	realTime := mayBeRealTime()
+	if realTime {
+		how += ", at real-time priority 1"
+	}
+	e, err := file.Experiment()
+	if err != nil {
+		return err
+	}
+	for name, n := range e.Topology.Nodes {
+		name, _, _ = strings.Cut(name, "@") // of a duet's side: the file has it once
+		if n.App.Handling().HasEngine() {
+			sets = append(sets, "nodes."+name+".app.wait=block")
+		}
+		if realTime && (n.App == nil || n.App.Handling().HasEngine()) {
+			sets = append(sets, "nodes."+name+".scheduling={policy: fifo, priority: 1}")
+		}
 	}
 	for _, set := range sets {
 		if err := file.Set(set); err != nil {
-			return fmt.Errorf("the built-in duet, on a busy host: %w", err)
+			return fmt.Errorf("%s, on a busy host: %w", file.Name(), err)
 		}
 	}
 	say("%s: other programs use %.1f of %.0f CPUs, so the engines %s; --set traffic.wait=spin lets them poll", file.Name(), (1-idle)*cpus, cpus, how)
