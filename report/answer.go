@@ -14,7 +14,7 @@ import (
 const mostAnswers = 12
 
 // Answer says in sentences what the trials of a result decide: of a duet which side is faster, of a sweep how its variants
-// rank under each load. It is empty where nothing is compared, or each combination was measured once.
+// rank under each load, or up to which rate nothing is lost. It is empty where nothing is compared, or each combination was measured once.
 func Answer(summary result.Summary) []string {
 	if duets := duetTrials(summary.Trials); len(duets) > 0 {
 		var list []string
@@ -22,6 +22,9 @@ func Answer(summary result.Summary) []string {
 			list = append(list, DuetSentences(t.Duet)...)
 		}
 		return list
+	}
+	if text := lossless(summary.Trials); text != "" {
+		return []string{text}
 	}
 	place := map[string]int{}
 	for i, t := range summary.Trials {

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/draft"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -143,7 +144,7 @@ func newDraft(o draft.Options, name string, stderr io.Writer) (*draft.Draft, err
 func (t tryCall) written(ctx context.Context, d *draft.Draft, say func(format string, args ...any)) (*spec.File, error) {
 	name := t.save
 	if name == "" {
-		name = "lab.yaml"
+		name = result.ExperimentFile // as which the result keeps it
 	}
 	file, err := spec.Load("(nines try)", d.Text(name))
 	if err != nil {
