@@ -29,6 +29,10 @@ type Options struct {
 	Repeats int
 	// Runtime is that of nines' own device, where no word names one.
 	Runtime string
+	// Crowd says that other programs use the CPUs, so that nines' threads had better sleep, and be before those when they wake;
+	// it is empty where they may poll. RealTime is true if they may have a real-time priority for it.
+	Crowd    string
+	RealTime bool
 }
 
 // Draft is an experiment that is not written yet.

@@ -63,6 +63,14 @@ func TestEveryDraftIsAFile(t *testing.T) {
 	for _, leaves := range spec.LeavesNames() {
 		runsOf(t, Options{Programs: []string{"./a"}, Leaves: spec.Leaves(leaves)})
 	}
+	for _, programs := range [][]string{nil, {"./a", "./b"}} {
+		runs := runsOf(t, Options{Programs: programs, Crowd: "other programs use 1.5 of 2 CPUs", RealTime: true})
+		for name, n := range runs[0].Experiment.Topology.Nodes {
+			if isOwn := programs != nil && name != "loadgen"; (n.Scheduling == nil) != isOwn {
+				t.Errorf("%q: the scheduling of node %s is %+v", programs, name, n.Scheduling)
+			}
+		}
+	}
 }
 
 // TestTwoVariantsAreADuet unless a load is varied or they are repeated.

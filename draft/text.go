@@ -18,7 +18,7 @@ func (d *Draft) Text(path string) []byte {
 	var out strings.Builder
 	d.head(&out, path)
 	fmt.Fprintf(&out, "name: %s\n\ntopology:\n  nodes:\n", d.options.Name)
-	out.WriteString("    loadgen: {} # a network namespace, in which nines sends and receives\n")
+	d.generator(&out)
 	d.device(&out)
 	out.WriteString("  links:\n")
 	for _, link := range d.ends() {
@@ -105,6 +105,22 @@ func variantTitles(list []variant) (titles []string) {
 	return titles
 }
 
+// first are the keys of a node whose threads of nines sleep, and are before other programs when they wake.
+const first = "scheduling: {policy: fifo, priority: 1}"
+
+// isFirst is true where nines' threads get a real-time priority. A program of the user's never does: one that does not sleep
+// would take the CPU from the whole host.
+func (d *Draft) isFirst() bool { return d.options.Crowd != "" && d.options.RealTime }
+
+// generator writes the node that sends and receives.
+func (d *Draft) generator(out *strings.Builder) {
+	keys := ""
+	if d.isFirst() {
+		keys = first
+	}
+	fmt.Fprintf(out, "    loadgen: {%s} # a network namespace, in which nines sends and receives\n", keys)
+}
+
 // device writes the node under test.
 func (d *Draft) device(out *strings.Builder) {
 	var runtime string
@@ -127,7 +143,14 @@ func (d *Draft) device(out *strings.Builder) {
 		if !d.IsDuet() { // whose sides share the CPU that there is
 			out.WriteString("      cpus: 1 # a CPU of its own\n")
 		}
-		out.WriteString("      app: {kind: forward} # nines' own forwarder; 'nines try --service' has a program of yours here\n")
+		wait := ""
+		if d.options.Crowd != "" {
+			wait = ", wait: block"
+		}
+		if d.isFirst() {
+			out.WriteString("      " + first + "\n")
+		}
+		fmt.Fprintf(out, "      app: {kind: forward%s} # nines' own forwarder; 'nines try --service' has a program of yours here\n", wait)
 		return
 	}
 	own := ""
@@ -183,6 +206,10 @@ func (d *Draft) traffic(out *strings.Builder) {
 	if d.bypasses() {
 		backend = "dpdk # a link without an interface of the kernel needs it"
 	}
+	wait := "spin # no thread sleeps, so the latency contains no wake-up"
+	if d.options.Crowd != "" {
+		wait = "block # " + d.options.Crowd + ": a thread that polls would wait for them, one that sleeps is woken"
+	}
 	fmt.Fprintf(out, `
 traffic:
   from: %s
@@ -190,9 +217,9 @@ traffic:
   frame_bytes: %d # an Ethernet frame with its FCS; 64 is the shortest
   rate_pps: %s # packets a second
   backend: %s
-  wait: spin # no thread sleeps, so the latency contains no wake-up
+  wait: %s
   warmup: 300ms
-`, from, to, frame, number(rate), backend)
+`, from, to, frame, number(rate), backend, wait)
 	if !d.IsDuet() {
 		fmt.Fprintf(out, "  duration: %s\n", d.lasts(defaultTrial))
 	}

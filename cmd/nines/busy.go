@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,42 +21,37 @@ const (
 	spare = 0.1
 )
 
-// sleepIfBusy has the engines of a network that nines made up sleep where other programs want the CPUs: one that polls then waits for
+// sleepIfBusy has the engines of the built-in duet sleep where other programs want the CPUs: one that polls then waits for
 // milliseconds, again and again, and one that sleeps, with a real-time priority, is before the others as soon as it is woken.
 func sleepIfBusy(ctx context.Context, file *spec.File, say func(format string, args ...any)) error {
-	idle, err := cputime.Idle(ctx, lookAround)
-	if err != nil {
+	others, err := crowd(ctx)
+	if err != nil || others == "" {
 		return err
 	}
-	cpus := float64(runtime.NumCPU())
-	if idle*cpus >= pollers*(1-spare) {
-		return nil
-	}
-	sets, how := []string{"traffic.wait=block"}, "sleep until packets come"
-	realTime := mayBeRealTime()
-	if realTime {
-		how += ", at real-time priority 1"
-	}
-	e, err := file.Experiment()
-	if err != nil {
-		return err
-	}
-	for name, n := range e.Topology.Nodes {
-		name, _, _ = strings.Cut(name, "@") // of a duet's side: the file has it once
-		if n.App.Handling().HasEngine() {
-			sets = append(sets, "nodes."+name+".app.wait=block")
-		}
-		if realTime && (n.App == nil || n.App.Handling().HasEngine()) {
-			sets = append(sets, "nodes."+name+".scheduling={policy: fifo, priority: 1}")
-		}
+	sets, how := []string{"traffic.wait=block", "nodes.*.app.wait=block"}, "sleep until packets come"
+	if mayBeRealTime() {
+		sets, how = append(sets, "nodes.*.scheduling={policy: fifo, priority: 1}"), how+", at real-time priority 1"
 	}
 	for _, set := range sets {
 		if err := file.Set(set); err != nil {
 			return fmt.Errorf("%s, on a busy host: %w", file.Name(), err)
 		}
 	}
-	say("%s: other programs use %.1f of %.0f CPUs, so the engines %s; --set traffic.wait=spin lets them poll", file.Name(), (1-idle)*cpus, cpus, how)
+	say("%s: %s, so the engines %s; --set traffic.wait=spin lets them poll", file.Name(), others, how)
 	return nil
+}
+
+// crowd says how many CPUs other programs use; it is empty where enough are left for threads that poll.
+func crowd(ctx context.Context) (string, error) {
+	idle, err := cputime.Idle(ctx, lookAround)
+	if err != nil {
+		return "", err
+	}
+	cpus := float64(runtime.NumCPU())
+	if idle*cpus >= pollers*(1-spare) {
+		return "", nil
+	}
+	return fmt.Sprintf("other programs use %.1f of %.0f CPUs", (1-idle)*cpus, cpus), nil
 }
 
 // mayBeRealTime tries it on a thread of its own, which ends with it.

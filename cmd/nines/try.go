@@ -89,16 +89,23 @@ func wordsOf(c *cobra.Command, args []string) (words, after []string) {
 
 // try measures a draft: as a duet, or in turn where its variants cannot be one.
 func (t tryCall) try(ctx context.Context, stdout, stderr io.Writer) error {
+	var err error
+	if t.words.Crowd, err = crowd(ctx); err != nil {
+		return err
+	}
+	t.words.RealTime = mayBeRealTime()
 	d, err := newDraft(t.words, "try", stderr)
 	if err != nil {
 		return err
 	}
-	say := func(format string, args ...any) { terminal.Printf(stderr, format+"\n", args...) }
-	file, err := t.written(ctx, d, say)
+	if t.words.Crowd != "" {
+		terminal.Printf(stderr, "%s, so nines' threads sleep until packets come; --set traffic.wait=spin lets them poll\n", t.words.Crowd)
+	}
+	file, err := t.written(d)
 	if err == nil && d.IsDuet() {
 		if _, _, err = prepared(ctx, file); err != nil {
 			turn := d.InTurn()
-			inTurn, other := t.written(ctx, turn, func(string, ...any) {}) // it is said already
+			inTurn, other := t.written(turn)
 			if other == nil {
 				if _, _, other = prepared(ctx, inTurn); other == nil {
 					terminal.Printf(stderr, "the two cannot stand side by side, so they take turns: %v\n", err)
@@ -141,16 +148,13 @@ func newDraft(o draft.Options, name string, stderr io.Writer) (*draft.Draft, err
 }
 
 // written is a draft as a file.
-func (t tryCall) written(ctx context.Context, d *draft.Draft, say func(format string, args ...any)) (*spec.File, error) {
+func (t tryCall) written(d *draft.Draft) (*spec.File, error) {
 	name := t.save
 	if name == "" {
 		name = result.ExperimentFile // as which the result keeps it
 	}
 	file, err := spec.Load("(nines try)", d.Text(name))
 	if err != nil {
-		return nil, err
-	}
-	if err := sleepIfBusy(ctx, file, say); err != nil {
 		return nil, err
 	}
 	for _, set := range t.sets {
