@@ -26,14 +26,13 @@ func Answer(summary result.Summary) []string {
 	if text := lossless(summary.Trials); text != "" {
 		return []string{text}
 	}
-	place := map[string]int{}
-	for i, t := range summary.Trials {
-		place[t.ID] = i
-	}
+	place := placesOf(summary.Trials)
 	var list []string
-	loads := loadsOf(summary.Trials)
+	loads, open := loadsOf(summary.Trials), false
 	for _, l := range loads {
-		for _, text := range l.answer(place) {
+		texts, undecided := l.answer(place)
+		open = open || undecided
+		for _, text := range texts {
 			if len(l.variables) > 0 && len(loads) > 1 {
 				text = Describe(l.variables) + ": " + text
 			}
@@ -42,6 +41,9 @@ func Answer(summary result.Summary) []string {
 	}
 	if more := len(list) - mostAnswers; more > 0 {
 		list = append(list[:mostAnswers], fmt.Sprintf("and %s more; nines compare --by has any two.", terminal.Count(more, "answer")))
+	}
+	if open {
+		list = append(list, "side by side, smaller differences between two are decided: nines duet (docs/duet.md).")
 	}
 	return list
 }
@@ -119,24 +121,25 @@ func titleOf(trials []result.Trial, variables map[string]any, names []string) st
 	return text
 }
 
-// answer ranks the variants; none if there is nothing to rank.
-func (l load) answer(place map[string]int) (texts []string) {
+// answer ranks the variants, and says whether something of that is open; it is none if there is nothing to rank.
+func (l load) answer(place map[string]int) (texts []string, open bool) {
 	repeats := 0
 	for _, g := range l.variants {
 		repeats = max(repeats, len(g.Trials))
 	}
 	if len(l.variants) < 2 || len(l.variants) > mostRanked || repeats < 2 {
-		return nil
+		return nil, false
 	}
 	if why := l.against(place); why != "" {
-		return []string{"which is faster is not decided: " + why + "."}
+		return []string{"which is faster is not decided: " + why + "."}, false
 	}
 	for _, f := range []Figure{LatencyFigure("p50"), l.tail()} {
 		if r, ok := rank(f, l.titles, l.variants); ok {
 			texts = append(texts, r.String())
+			open = open || len(r.places()) < len(r.variants)
 		}
 	}
-	return texts
+	return texts, open
 }
 
 // against says why the trials cannot decide; empty if they can.

@@ -65,16 +65,11 @@ func duetTable(t result.Trial) *terminal.Table {
 
 // settingsText keeps a table narrow: what is too long is told by what the side is called. The page and summary.json have the whole.
 func settingsText(side result.DuetSide) string {
-	const most = 40
 	text := terminal.Plain(side.Settings)
-	runes := []rune(text)
-	switch {
-	case len(runes) <= most:
-		return text
-	case side.Label != "" && side.Label != "side "+side.Name:
-		return terminal.Plain(side.Label)
+	if short := clipped(text); short == text || side.Label == "" || side.Label == "side "+side.Name {
+		return short
 	}
-	return string(runes[:most-1]) + "…"
+	return terminal.Plain(side.Label)
 }
 
 func lossText(s result.Stream) string {
