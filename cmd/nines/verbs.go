@@ -12,6 +12,7 @@ type verbGroup struct {
 func verbGroups() []verbGroup {
 	return []verbGroup{
 		{"build", "Build a network:", []*cobra.Command{
+			newInitCommand(),
 			newValidateCommand(),
 			newPlanCommand(),
 			newUpCommand(),
@@ -38,10 +39,9 @@ func verbGroups() []verbGroup {
 			newBMCCommand(),
 		}},
 		{"measure", "Measure:", []*cobra.Command{
+			newTryCommand(),
 			newRunCommand(),
 			newDuetCommand(),
-			newTryCommand(),
-			newInitCommand(),
 			newCaptureCommand(),
 			newAnalyzeCommand(),
 			newTraceCommand(),
