@@ -44,10 +44,17 @@ type NodeState struct {
 	// Stopped is true for a node that someone has stopped.
 	Stopped bool `json:"stopped,omitempty"`
 	// PID is the node's first process, as the host sees it; 0 for a dead node.
-	PID         int           `json:"pid"`
-	CPUs        []int         `json:"cpus"`
-	MemoryBytes int64         `json:"memory_bytes"`
-	Interfaces  []link.Device `json:"interfaces"`
+	PID int `json:"pid"`
+	// CPUs are those that the plan gives the node; CPUsNow those that its first process may run on. That of a node whose
+	// engine starts with a measurement may have more.
+	CPUs        []int            `json:"cpus"`
+	CPUsNow     []int            `json:"cpus_now,omitempty"`
+	MemoryBytes int64            `json:"memory_bytes"`
+	Interfaces  []InterfaceState `json:"interfaces"`
+	// Namespace is the inode of its network namespace, as in net:[4026532482]; 0 for a node without one on this host.
+	Namespace uint64 `json:"network_namespace,omitempty"`
+	// Drift says how the node is not as the file says.
+	Drift []string `json:"drift,omitempty"`
 	// Image is the image that the node was made of; nil for a node without one.
 	Image *NodeImage `json:"image,omitempty"`
 	App   *AppState  `json:"app,omitempty"`
@@ -196,15 +203,16 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 	s := NodeState{
 		Name: n.Name, Runtime: n.Runtime, HostName: n.HostName,
 		Alive: l.Alive(n.Name), Stopped: l.Stopped(n.Name), PID: l.PID(n.Name),
-		CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Interfaces: []link.Device{},
+		CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Interfaces: []InterfaceState{},
 	}
 	if s.Alive {
 		devices, err := l.DevicesIn(ctx, n)
 		if err != nil {
 			s.Problem = err.Error()
 		} else {
-			s.Interfaces = devices
+			s.Interfaces = besidePlan(n, devices)
 		}
+		l.lookAround(n, &s)
 	}
 	var err error
 	if s.Image, err = l.imageOf(n); err != nil && s.Problem == "" {

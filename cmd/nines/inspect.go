@@ -28,7 +28,7 @@ func newInspectCommand() *cobra.Command {
 		SuggestFor: []string{"describe", "show", "info", "linfo", "get", "status"},
 		Long: `Show the current state of a lab: nodes with their processes, CPUs and addresses, and
 which of them are dead, stopped, healthy, or were restarted; links with their
-counters and programs; the engines; nodes' images; how the lab's CPUs are isolated; and device settings
+counters and programs; what is not as the file says, marked with a star; the engines; nodes' images; how the lab's CPUs are isolated; and device settings
 that affect the measurement.
 
 With a management network, --format ssh prints an ssh_config for all nodes with an SSH
@@ -77,7 +77,7 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	terminal.Printf(out, "lab %s: %s, prefix %s, since %s, state in %s\n\n", in.Name, in.Condition, in.Prefix,
 		in.Started.Format("2006-01-02 15:04:05"), in.StateDir)
 	t := &terminal.Table{}
-	t.Row("NODE", "RUNTIME", "PID", "CPUS", "INTERFACE", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
+	t.Row("NODE", "RUNTIME", "PID", "CPUS", "RUNS ON", "NETNS", "INTERFACE", "KIND", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
 	for _, n := range in.NodeList {
 		pid := fmt.Sprint(n.PID)
 		if !n.Alive {
@@ -86,16 +86,25 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 		if n.Stopped {
 			pid = "stopped"
 		}
-		head := []any{n.Name, n.Runtime, pid, cpulist.Format(n.CPUs)}
+		namespace := ""
+		if n.Namespace != 0 {
+			namespace = fmt.Sprint(n.Namespace)
+		}
+		head := []any{marked(n.Name, n.Drift), n.Runtime, pid, cpulist.Format(n.CPUs), cpulist.Format(n.CPUsNow), namespace}
 		if len(n.Interfaces) == 0 {
 			t.Row(append(head, n.Problem)...)
 		}
-		deviceRows(t, head, n.Interfaces)
+		devices := make([]link.Device, len(n.Interfaces))
+		for i, s := range n.Interfaces {
+			devices[i] = s.Device
+			devices[i].Name = marked(s.Name, s.Drift)
+		}
+		deviceRows(t, head, devices)
 	}
-	t.Row("", "", "", "", "", "", "", "", "", "", "", "")
-	t.Row("LINK", "KIND", "", "", "FABRIC", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
+	t.Row("", "", "", "", "", "", "", "", "", "", "", "", "", "", "")
+	t.Row("LINK", "KIND", "", "", "", "", "FABRIC", "KIND", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
 	for _, l := range in.LinkList {
-		head := []any{l.Name, l.Kind, "", ""}
+		head := []any{l.Name, l.Kind, "", "", "", ""}
 		if len(l.Devices) == 0 {
 			t.Row(append(head, endpointNames(l))...)
 		}
@@ -104,6 +113,7 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
+	writeDrift(out, in.NodeList)
 	writeNodeImages(out, in.NodeList)
 	writeIsolation(out, in.Isolation)
 	writeReceived(out, in.Received)
@@ -113,6 +123,36 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	writeDisturbances(out, in)
 	writeTuning(out, in.Tuning)
 	return writeSettings(out, in.Settings)
+}
+
+// marked is the name of what is not as the file says.
+func marked(name string, drift []string) string {
+	if len(drift) == 0 {
+		return name
+	}
+	return name + " *"
+}
+
+// writeDrift says how what is marked differs from the file.
+func writeDrift(out io.Writer, nodes []lab.NodeState) {
+	var lines []string
+	for _, n := range nodes {
+		if len(n.Drift) > 0 {
+			lines = append(lines, n.Name+" "+strings.Join(n.Drift, ", "))
+		}
+		for _, i := range n.Interfaces {
+			if len(i.Drift) > 0 {
+				lines = append(lines, n.Name+":"+i.Name+" "+strings.Join(i.Drift, ", "))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	terminal.Printf(out, "\n* not as the file says ('nines check' compares more):\n")
+	for _, line := range lines {
+		terminal.Printf(out, "  %s\n", line)
+	}
 }
 
 func writeServices(out io.Writer, nodes []lab.NodeState) {
@@ -148,9 +188,9 @@ func writeDisturbances(out io.Writer, in *lab.Inspection) {
 // deviceRows writes a row for each device, with head only in the first.
 func deviceRows(t *terminal.Table, head []any, devices []link.Device) {
 	for _, d := range devices {
-		t.Row(append(head, d.Name, d.MAC, strings.Join(d.Addresses, " "), d.MTU,
+		t.Row(append(head, d.Name, d.Kind, d.MAC, strings.Join(d.Addresses, " "), d.MTU,
 			d.State, d.RxPackets, d.TxPackets, d.RxDropped+d.TxDropped)...)
-		head = []any{"", "", "", ""}
+		head = []any{"", "", "", "", "", ""}
 	}
 }
 

@@ -28,7 +28,7 @@ func Addresses(l *running.Lab) ([]Readdressed, error) {
 	var list []Readdressed
 	var failures []error
 	for _, n := range l.Plan().Nodes {
-		if !changesItself(n) || n.Apart() || !l.Alive(n.Name) {
+		if !ChangesItself(n) || n.Apart() || !l.Alive(n.Name) {
 			continue
 		}
 		view, err := link.Look(link.HolderOf(l.Running(n.Name)))

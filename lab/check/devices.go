@@ -147,7 +147,7 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	planned, e := c.Index().EndOf(n.Name, i.Name)
 	// Of an end that is up and has no carrier, the check of its other end says why.
 	device, elsewhere := view.Find(i.Name), hardware(c.Lab, i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
-	problem, remedy := compareDevice(i, device, elsewhere && device != nil && device.Up, changesItself(n) && i.Link != spec.ManagementLink)
+	problem, remedy := compareDevice(i, device, elsewhere && device != nil && device.Up, ChangesItself(n) && i.Link != spec.ManagementLink)
 	if problem == "" && planned != nil {
 		problem, remedy = c.deeper(n, i, *planned, e, view)
 	}
@@ -168,7 +168,7 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 	device := view.Find(i.Name)
 	i.Neighbours = c.certain(i)
 	want := link.End{
-		Interface: &i, Free: changesItself(n), XDP: i.Device != nil || c.cut[l.Name], Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
+		Interface: &i, Free: ChangesItself(n), XDP: i.Device != nil || c.cut[l.Name], Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
 	}
 	if what := l.ImpairmentOf(e); what != nil && what.By == spec.ImpairByNetem {
 		want.Impaired = &what.Impairment
@@ -199,14 +199,14 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 func (c *deviceCheck) certain(i plan.Interface) []plan.Neighbour {
 	return slices.DeleteFunc(slices.Clone(i.Neighbours), func(neighbour plan.Neighbour) bool {
 		return slices.ContainsFunc(c.Plan().Nodes, func(n plan.Node) bool {
-			return changesItself(n) && slices.ContainsFunc(n.Interfaces, func(other plan.Interface) bool { return other.Link == i.Link && other.MAC == neighbour.MAC })
+			return ChangesItself(n) && slices.ContainsFunc(n.Interfaces, func(other plan.Interface) bool { return other.Link == i.Link && other.MAC == neighbour.MAC })
 		})
 	})
 }
 
-// changesItself is true for a node in which the experiment's own commands, scripts or programs may set
+// ChangesItself is true for a node in which the experiment's own commands, scripts or programs may set
 // what they need on its interfaces: there only what nines set itself is compared.
-func changesItself(n plan.Node) bool {
+func ChangesItself(n plan.Node) bool {
 	return len(n.Exec) > 0 || len(n.Services) > 0 || n.Scripts.Any() || n.OCI != nil || n.App.Handling().IsDevice()
 }
 
