@@ -234,7 +234,8 @@ func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 	case t.Kind() == reflect.Int:
 		f, ok := n.number()
 		if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			d.fail(n, path, fmt.Sprintf("must be a whole number, not %s", describe(n)), bounds(r), "")
+			forms := nearly(n.text, nil, func(form string) bool { f, is := plainNumber(form); return is && f == math.Trunc(f) })
+			d.fail(n, path, fmt.Sprintf("must be a whole number, not %s", describe(n)), bounds(r), writeNumber(n, forms))
 			return
 		}
 		if d.inBounds(n, f, t, path, r) {
@@ -248,11 +249,12 @@ func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 			ok = err == nil
 		}
 		if !ok {
-			wanted := "a number"
+			wanted, takes := "a number", func(form string) bool { _, is := plainNumber(form); return is }
 			if r.packetRate {
 				wanted = "a number such as 10000, 100k or 1.5M"
+				takes = func(form string) bool { _, is := plainNumber(form); return is || packetRateForm.MatchString(form) }
 			}
-			d.fail(n, path, fmt.Sprintf("must be %s, not %s", wanted, describe(n)), bounds(r), "")
+			d.fail(n, path, fmt.Sprintf("must be %s, not %s", wanted, describe(n)), bounds(r), writeNumber(n, nearly(n.text, nil, takes)))
 			return
 		}
 		if d.inBounds(n, f, t, path, r) {
@@ -260,7 +262,7 @@ func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 		}
 	case t.Kind() == reflect.Bool:
 		if n.tag != "!!bool" {
-			d.fail(n, path, fmt.Sprintf("must be true or false, not %s", describe(n)), "true, false", "")
+			d.fail(n, path, fmt.Sprintf("must be true or false, not %s", describe(n)), "true, false", truth(n.text))
 			return
 		}
 		v.SetBool(strings.EqualFold(n.text, "true"))
@@ -274,20 +276,24 @@ type unitKind struct {
 	parse   func(string) (float64, error)
 	example func(number string) string
 	pattern string
+	units   []string // that an error lists
 }
 
 var unitKinds = map[reflect.Type]*unitKind{
 	reflect.TypeFor[Duration](): {
 		func(s string) (float64, error) { v, err := ParseDuration(s); return float64(v), err },
 		func(n string) string { return n + "s, " + n + "ms or " + n + "us" }, durationPattern,
+		[]string{"h", "m", "s", "ms", "us", "ns"},
 	},
 	reflect.TypeFor[Size](): {
 		func(s string) (float64, error) { v, err := ParseSize(s); return float64(v), err },
 		func(n string) string { return n + "MiB, " + n + "kB or " + n + "B" }, sizePattern,
+		[]string{"TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "kB", "B"},
 	},
 	reflect.TypeFor[BitRate](): {
 		func(s string) (float64, error) { v, err := ParseBitRate(s); return float64(v), err },
 		func(n string) string { return n + "bit/s, or give it in kbit/s, Mbit/s or Gbit/s" }, bitRatePattern,
+		[]string{"Tbit/s", "Gbit/s", "Mbit/s", "kbit/s", "bit/s"},
 	},
 }
 
@@ -305,7 +311,8 @@ func (d decoder) unit(n *node, v reflect.Value, path string, r rule) {
 		if err != nil {
 			problem = fmt.Sprintf("%s is %v", describe(n), err)
 		}
-		d.fail(n, path, problem, bounds(r), "")
+		takes := func(form string) bool { _, err := u.parse(form); return err == nil }
+		d.fail(n, path, problem, inUnits(bounds(r), u.units), writeInstead(nearly(n.text, u.units, takes)))
 		return
 	}
 	if !d.inBounds(n, f, v.Type(), path, r) {
@@ -412,6 +419,29 @@ func bound(text string, t reflect.Type) float64 {
 		panic("spec: bound " + text)
 	}
 	return f
+}
+
+// inUnits lists the units of a value behind its bounds.
+func inUnits(bounds string, units []string) string {
+	if bounds == "" {
+		return "the units " + terminal.Listed(units)
+	}
+	return bounds + ", in " + terminal.Listed(units)
+}
+
+// plainNumber is a number as YAML has it.
+func plainNumber(text string) (float64, bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil
+}
+
+// writeNumber is the remedy for what is no number: what it can mean, or the number without the quotes that make it a
+// text.
+func writeNumber(n *node, forms []string) string {
+	if len(forms) == 1 && forms[0] == n.text {
+		return "write it without quotes"
+	}
+	return writeInstead(forms)
 }
 
 func bounds(r rule) string {

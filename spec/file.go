@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -55,6 +56,9 @@ func unreadable(name string, err error) error {
 	return &Error{File: name, Problem: "cannot be read: " + systemReason(err), Remedy: "give the path of an experiment file"}
 }
 
+// ownKeys begin the keys of a file that are the writer's own: a place for anchors, as in Docker Compose.
+const ownKeys = "x-"
+
 // Load reads the bytes of a file; name appears in the errors' places.
 func Load(name string, data []byte) (*File, error) {
 	root, err := parseYAML(name, data)
@@ -71,6 +75,7 @@ func Load(name string, data []byte) (*File, error) {
 			Allowed: terminal.Listed(keysOf(reflect.TypeFor[Experiment]())),
 		}}
 	}
+	root.entries = slices.DeleteFunc(root.entries, func(e entry) bool { return strings.HasPrefix(e.key.text, ownKeys) })
 	return &File{name: name, raw: bytes.Clone(data), root: root}, nil
 }
 

@@ -79,6 +79,7 @@ func Schema() ([]byte, error) {
 	}
 	s := &schemer{comments: comments, done: map[string]bool{}}
 	root := s.structure(reflect.TypeFor[Experiment]())
+	root.PatternProperties = namedSchemas{{"^" + ownKeys, &schemaNode{Description: "A key of your own, which nines does not read: a place for anchors."}}}
 	root.Schema = "https://json-schema.org/draft/2020-12/schema"
 	root.Title = "nines experiment"
 	root.Description = "A network of nodes and links, the traffic that is measured in it, and what to vary."
