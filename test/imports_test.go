@@ -21,7 +21,8 @@ const module = "nines.dev/nines/"
 // line here. Its tests are held to the same. All may import exit, which imports nothing.
 var mayImport = map[string][]string{
 	"exit":             {},
-	"spec":             {"terminal"},
+	"expect":           {},
+	"spec":             {"terminal", "expect"},
 	"result":           {"terminal"},
 	"engine/client":    {},
 	"fault":            {},
@@ -122,7 +123,7 @@ var mayImport = map[string][]string{
 
 	"engine/enginetest": {"engine/client", "kernel/hugepages", "kernel/proc"},
 
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "measure/way", "measure/ended", "measure/witness", "lab/health", "analysis/attribution", "analysis/duet", "analysis/undisturbed", "host/doctor", "script"}),
+	"measure":                 slices.Concat(measurers, []string{"expect", "measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "measure/way", "measure/ended", "measure/witness", "lab/health", "analysis/attribution", "analysis/duet", "analysis/undisturbed", "host/doctor", "script"}),
 	"measure/traffic":         slices.Concat(measurers, []string{"kernel/proc"}),
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},
@@ -155,6 +156,8 @@ var mayImport = map[string][]string{
 	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
 	"report/explain": {"result", "analysis/attribution", "terminal"},
 	"report/figure":  {"result", "report", "terminal"},
+
+	"report/expectation": {"expect", "result", "report", "terminal", "analysis/confidence"},
 
 	"cmd/nines":          {everything},
 	"cmd/nines/complete": {"lab/state", "plan", "result", "spec"},

@@ -1,0 +1,66 @@
+package expect
+
+import (
+	"fmt"
+	"strings"
+)
+
+// figureNames are those that a message lists: all but percentiles are here, and of these the usual ones.
+var figureNames = []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", Loss, Lost, Duplicates, Reordered, Least, Most}
+
+// undisturbedWord is before a percentile without the host's interruptions.
+const undisturbedWord = "undisturbed"
+
+// quantity reads "reference.undisturbed.p99.9", and "undisturbed p99" in two words.
+func (p *parser) quantity(word token) (Quantity, error) {
+	q := Quantity{}
+	text, at := word.text, word.at
+	skip := func(prefix string) bool {
+		rest, found := strings.CutPrefix(text, prefix+".")
+		if found {
+			text, at = rest, at+len(prefix)+1
+		}
+		return found
+	}
+	for _, of := range []Source{Reference, SideA, SideB} {
+		if skip(string(of)) {
+			q.Of = of
+			break
+		}
+	}
+	if q.Undisturbed = skip(undisturbedWord); !q.Undisturbed && text == undisturbedWord {
+		next, ok := p.peek()
+		if !ok {
+			return q, &Error{At: next.at, Problem: "the percentile is missing behind undisturbed", Remedy: "write such as undisturbed.p99"}
+		}
+		p.tokens, q.Undisturbed = p.tokens[1:], true
+		text, at = next.text, next.at
+	}
+	figure, fraction, is := percentile(text)
+	if is {
+		q.Figure, q.P = figure, fraction
+		return q, nil
+	}
+	for _, name := range figureNames {
+		if text == name {
+			q.Figure = name
+		}
+	}
+	switch {
+	case q.Figure == "":
+		return q, unknown(text, at)
+	case q.Undisturbed:
+		return q, &Error{At: at, Problem: fmt.Sprintf("undisturbed %s is not known, only percentiles are", text), Remedy: "write such as undisturbed.p99"}
+	}
+	return q, nil
+}
+
+// unknown is the error for a word that is no quantity.
+func unknown(text string, at int) *Error {
+	known := figureNames
+	if before, _, found := strings.Cut(text, "."); found && !strings.HasPrefix(text, "p") {
+		known = []string{string(Reference), string(SideA), string(SideB), undisturbedWord}
+		return &Error{At: at, Problem: fmt.Sprintf("%q is not known before a dot", before), Word: before, Known: known}
+	}
+	return &Error{At: at, Problem: fmt.Sprintf("no quantity is called %q", text), Word: text, Known: known}
+}
