@@ -16,6 +16,9 @@ const (
 	Failed = 1
 	Wrong  = 2 // the file or the call is wrong
 	Lacks  = 3 // the host cannot do it
+	// Of what was measured: an expectation is violated, or one is undecided and none is violated.
+	Violated  = 4
+	Undecided = 5
 )
 
 // Coder is an error that knows its exit code.

@@ -66,7 +66,7 @@ func (l *lookout) look(trafficNs int64) bool {
 			return false
 		}
 	}
-	return true
+	return expectedOf(l.asked, again.last.Answers, unseenParts(heard) != "")
 }
 
 // tell tells the watcher what is decided so far of what was asked.

@@ -68,6 +68,9 @@ func (f *File) locate(e *Experiment) {
 			e.Management.SSHKeys[i] = f.beside(e.Management.SSHKeys[i])
 		}
 	}
+	for i := range e.Reference {
+		e.Reference[i] = f.beside(e.Reference[i])
+	}
 	if e.Power != nil {
 		e.Power.PasswordFile = f.beside(e.Power.PasswordFile)
 	}

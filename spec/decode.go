@@ -46,6 +46,9 @@ func (d decoder) value(n *node, v reflect.Value, path string, r rule) {
 		v.Set(reflect.New(t.Elem()))
 		v, t = v.Elem(), t.Elem()
 	}
+	if r.orOne && n.kind == scalar && shapeOf(t) == list {
+		n = &node{kind: list, items: []*node{n}, place: n.place}
+	}
 	if want := shapeOf(t); n.kind != want {
 		d.fail(n, path, fmt.Sprintf("must be %s, not %s", want, n.kind), "", "")
 		return

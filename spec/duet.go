@@ -16,6 +16,8 @@ type Duet struct {
 	Least *Least `yaml:"least,omitempty" json:"least,omitempty"`
 	// Ask is what has to be decided; the measurement ends as soon as it is (default p50 and undisturbed p99).
 	Ask []string `yaml:"ask,omitempty" json:"ask,omitempty"`
+	// Expect is what the file expects of the sides. The measurement goes on until that is decided, too.
+	Expect []string `yaml:"-" json:"-"`
 	// Sides are a and b, as they are built.
 	Sides [2]Side `yaml:"-" json:"sides"`
 }
@@ -101,8 +103,16 @@ func (s Side) SettingsText() string {
 	return strings.Join(texts, ", ")
 }
 
-// filled is the duet with the defaults that the rules cannot express.
-func (d Duet) filled(errs *collector) *Duet {
+// filled is the duet with the defaults that the rules cannot express, and with what the file expects of the sides: that is
+// asked, too, and in place of the default.
+func (d Duet) filled(expected []Expected, errs *collector) *Duet {
+	d.Ask = slices.Clone(d.Ask)
+	for _, one := range expected {
+		d.Expect = append(d.Expect, one.Text)
+		if name := one.Subject.Name(); !one.IsFact() && !slices.Contains(d.Ask, name) {
+			d.Ask = append(d.Ask, name)
+		}
+	}
 	if len(d.Ask) == 0 {
 		d.Ask = slices.Clone(defaultAsk)
 	}

@@ -17,7 +17,11 @@ var notInADuet = []string{"sweep", "repeat", "order", "method"}
 // MakeDuet sets the sides of a duet, each by expressions such as "links.*.kind=veth"; none is the file as it is, or as the
 // file's own duet has it. Keys of several trials are taken out, and returned.
 func (f *File) MakeDuet(a, b []string) (left []string, err error) {
-	for _, key := range notInADuet {
+	drop := notInADuet
+	if f.root.get("duet") == nil { // expectations of a duet name its sides
+		drop = append([]string{"expect", "reference"}, drop...)
+	}
+	for _, key := range drop {
 		if f.root.get(key) != nil {
 			left = append(left, key)
 			if err := f.Set(key + "="); err != nil {
@@ -60,6 +64,7 @@ func DuetOf(a, b *File) (*File, error) {
 		return nil, err
 	}
 	both := *a
+	both.root = both.root.with([]string{"expect"}, nil).with([]string{"reference"}, nil) // of one variant
 	both.sets = slices.Clone(a.sets)
 	for side, name := range []string{SideA, SideB} {
 		settings := &node{kind: mapping, place: a.root.place}
@@ -108,7 +113,7 @@ type difference struct {
 // differencesOf walks two trees side by side. A list counts as one value, but for links, which are matched by their place.
 func differencesOf(a, b *node, steps []string) []difference {
 	switch {
-	case len(steps) == 1 && steps[0] == "name":
+	case len(steps) == 1 && (steps[0] == "name" || steps[0] == "expect" || steps[0] == "reference"):
 		return nil // of the result
 	case a != nil && b != nil && a.kind == mapping && b.kind == mapping:
 		var list []difference

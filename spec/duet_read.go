@@ -33,10 +33,11 @@ func (f *File) duet() ([]Run, error) {
 		return nil, err
 	}
 	checkDuet(sides, errs)
+	f.checkExpectations(nil, errs)
 	if len(errs.list) > 0 {
 		return nil, errs.err()
 	}
-	return []Run{sideBySide(decoded.Duet.filled(errs), sides)}, nil
+	return []Run{sideBySide(decoded.Duet.filled(f.Expectations(), errs), sides)}, nil
 }
 
 // readSides reads what each side sets, and returns both as runs with their trees.

@@ -51,6 +51,10 @@ type Experiment struct {
 	Order Order `yaml:"order,omitempty" json:"order,omitempty"`
 	// Duet compares two variants of the network that stand side by side, packet by packet (default: there is one network).
 	Duet *Duet `yaml:"duet,omitempty" json:"duet,omitempty"`
+	// Expect is what has to be true of what is measured, such as "p99 < 100us" (default: nothing).
+	Expect []string `yaml:"expect,omitempty" json:"expect,omitempty"`
+	// Reference is the folder of a result that expectations compare with, or several of different days.
+	Reference []string `yaml:"reference,omitempty" json:"reference,omitempty"`
 	// Published are points of other measurements, drawn over those of this one.
 	Published []*Published `yaml:"published,omitempty" json:"published,omitempty"`
 }

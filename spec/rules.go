@@ -26,6 +26,8 @@ type rule struct {
 	minItems, maxItems int
 	// keys is the form of the keys of a mapping whose keys a user chooses.
 	keys *keyForm
+	// orOne takes a single value for a list of one.
+	orOne bool
 	// packetRate also takes "100k" and "1.5M".
 	packetRate bool
 }
@@ -102,6 +104,8 @@ var rules = map[string]rule{
 	"Experiment.events":    {maxItems: 1000},
 	"Experiment.images":    {keys: &keyForm{"an image's name", namePattern, nameForm}},
 	"Experiment.variables": {asWritten: true, keys: scriptVariableKeys},
+	"Experiment.expect":    {orOne: true, minItems: 1, maxItems: 100},
+	"Experiment.reference": {orOne: true, minItems: 1, maxItems: 100, pattern: hostPathPattern, form: hostPathForm},
 	"Experiment.isolation": {byDefault: string(IsolationAffinity)},
 	"Experiment.tuning":    {byDefault: string(TuningNone)},
 

@@ -84,6 +84,9 @@ func (f *File) Runs() ([]Run, error) {
 	if err := inEach(runs, f.complete); err != nil {
 		return nil, err
 	}
+	if f.checkExpectations(runs, errs); len(errs.list) > 0 {
+		return nil, errs.err()
+	}
 	return runs, nil
 }
 

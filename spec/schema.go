@@ -194,6 +194,9 @@ func (s *schemer) value(t reflect.Type, r rule) *schemaNode {
 		if t.Elem().Kind() != reflect.Slice {
 			out.MinItems = r.minItems
 		}
+		if r.orOne {
+			return &schemaNode{AnyOf: []*schemaNode{out, out.Items}}
+		}
 		return out
 	}
 	return scalarSchema(t, r)

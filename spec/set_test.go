@@ -35,6 +35,8 @@ func TestSet(t *testing.T) {
 		{"traffic.rate_pps=2M", func(e *Experiment) bool { return e.Traffic.RatePPS == 2e6 }},
 		{"traffic.frame_bytes=128", func(e *Experiment) bool { return e.Traffic.FrameBytes == 128 }},
 		{"traffic.duration=5s", func(e *Experiment) bool { return e.Traffic.Duration == 5e9 }},
+		{"expect=p99 < 1us", func(e *Experiment) bool { return len(e.Expect) == 1 && e.Expect[0] == "p99 < 1us" }},
+		{"expect=[p99 < 1us, loss == 0]", func(e *Experiment) bool { return len(e.Expect) == 2 }},
 		{"name=other", func(e *Experiment) bool { return e.Name == "other" }},
 		{"repeat=7", func(e *Experiment) bool { return e.Repeat == 7 }},
 		{"links.*.kind=xdp", func(e *Experiment) bool {
