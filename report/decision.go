@@ -108,6 +108,26 @@ func (c *Compared) decide(against []string) {
 	}
 }
 
+// Differs sums the figures of all pairs up: Higher or Lower if a difference is decided, Undecided if one is seen only,
+// Unknown if nothing matches, and otherwise Unclear.
+func (c Comparison) Differs() Difference {
+	sum := Unclear
+	if len(c.Pairs)+len(c.Findings) == 0 {
+		return Unknown
+	}
+	for _, pair := range c.Pairs {
+		for _, f := range pair.Figures {
+			switch f.Verdict {
+			case Higher, Lower:
+				return f.Verdict
+			case Undecided:
+				sum = Undecided
+			}
+		}
+	}
+	return sum
+}
+
 // alternate reports whether the trials of two sides took turns, at least once a trial of the smaller side on average:
 // as a sweep with order: interleaved runs them, or a random order.
 func alternate(a, b Group, place map[string]int) bool {

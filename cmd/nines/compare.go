@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
@@ -10,7 +12,7 @@ import (
 
 func newCompareCommand() *cobra.Command {
 	var format, by string
-	var steady, measureAgain bool
+	var steady, measureAgain, exitCode bool
 	var again againCall
 	var reference []string
 	c := &cobra.Command{
@@ -30,11 +32,16 @@ cannot be told from the difference. With --steady you say that the host did not 
 --reference takes runs of the same experiment on three or more days, and a difference
 must be larger than theirs.
 
+--exit-code makes the exit code tell: 4 if a difference is decided, 5 if one is seen that
+these trials cannot decide, or nothing matches, and otherwise 0. Each figure is wrong in
+5 % by itself: a gate asks for what matters, by 'nines expect' or 'nines duet --expect'.
+
 --again measures both once more, from the files that the results keep: as a duet, side by
 side, until it is decided (nines duet), and where that cannot be, in turn.`,
 		Example: `  nines compare results/base/2026-11-20T18-30-05Z results/latest   # did the change help?
   nines compare results/latest --by kind=bridge,veth               # two kinds of link in one result
   nines compare old new --reference mon --reference tue --reference wed
+  nines compare results/latest --by kind=bridge,veth --exit-code > /dev/null && echo the same
   nines compare old new --again                                    # measure both until it is decided
   nines compare old new --format json | jq '.pairs[].figures.latency_p99_ns.ratio'`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -48,6 +55,9 @@ side, until it is decided (nines duet), and where that cannot be, in turn.`,
 				if c.Flags().Changed(name) && !measureAgain {
 					return exit.Wrongf("--%s is for --again, which measures", name)
 				}
+			}
+			if measureAgain && exitCode {
+				return exit.Wrongf("--exit-code is for results that are there; 'nines duet OLD NEW --expect' measures, and decides")
 			}
 			if measureAgain && (steady || len(reference) > 0) {
 				return exit.Wrongf("--again measures both side by side or in turn, so it needs neither --steady nor --reference")
@@ -66,17 +76,34 @@ side, until it is decided (nines duet), and where that cannot be, in turn.`,
 			if err != nil {
 				return err
 			}
-			return writeComparison(c.OutOrStdout(), comparison, format)
+			if err := writeComparison(c.OutOrStdout(), comparison, format); err != nil || !exitCode {
+				return err
+			}
+			return differenceOf(comparison)
 		},
 	}
 	command.FormatFlag(c, &format)
 	c.Flags().BoolVar(&steady, "steady", false, "you know that the host was the same for both results: decide by their trials")
 	c.Flags().StringArrayVar(&reference, "reference", nil, "a result of the same experiment, on another day (repeatable; three days or more)")
+	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 4 if a difference is decided, and with 5 if one is seen and not decided")
 	c.Flags().BoolVar(&measureAgain, "again", false, "measure both once more, until it is decided")
 	c.Flags().DurationVar(&again.limit, "for", 0, "with --again: how long packets of a duet are sent at most (default 20s)")
 	c.Flags().StringVar(&again.out, "out", "results", "with --again: the folder of all results")
 	c.Flags().StringVar(&by, "by", "", "compare two values of a variable in one result: kind=bridge,veth")
 	return c
+}
+
+// differenceOf is the error that ends the verb with --exit-code; nil if no difference is seen.
+func differenceOf(c report.Comparison) error {
+	switch c.Differs() {
+	case report.Higher, report.Lower:
+		return exit.With(exit.Violated, errors.New("a difference is decided"))
+	case report.Undecided:
+		return exit.With(exit.Undecided, errors.New("a difference is seen, and not decided"))
+	case report.Unknown:
+		return exit.With(exit.Undecided, errors.New("nothing of A and B matches"))
+	}
+	return nil
 }
 
 func compareWhat(args []string, by string, steady bool, reference []string) (report.Comparison, error) {

@@ -65,6 +65,9 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := call.check(c); err != nil {
+				return err
+			}
 			call.files = args
 			stderr := call.progressOf(c.ErrOrStderr())
 			say := func(format string, args ...any) { terminal.Printf(stderr, format+"\n", args...) }
@@ -83,6 +86,7 @@ The result is a folder as that of 'nines run', which measures a file with duet:,
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file, on both sides: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
 	call.outputFlags(c)
+	call.expecting.flags(c)
 	return c
 }
 
@@ -105,7 +109,7 @@ func (d duetCall) compose(ctx context.Context, say func(format string, args ...a
 	if err := d.sides(file, say); err != nil {
 		return nil, err
 	}
-	return file, nil
+	return file, d.addTo(file)
 }
 
 // sides makes a duet of a file, and says what it leaves out.

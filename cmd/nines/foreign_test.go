@@ -120,7 +120,7 @@ func TestForeignResultsMoveNoCursor(t *testing.T) {
 	root := filepath.Dir(filepath.Dir(dir))
 	for _, args := range [][]string{
 		{"report", dir}, {"report", dir, "--repeats"}, {"report", dir, "--tail"}, {"report", dir, "--format", "json"}, {"report", dir, "--tail", "--format", "json"},
-		{"report", broken}, {"compare", dir, dir}, {"compare", dir, dir, "--format", "json"}, {"compare", dir, "--by", "x=a,b"}, {"compare", dir, "--by", "kind=a,b"}, {"figure", dir, "--where", "kind=a", "--out", "-"}, {"figure", dir, "--trials", "0009", "--out", "-"},
+		{"report", broken}, {"compare", dir, dir}, {"expect", dir, "--that", "p99 < 1us", "--that", "loss == 0", "--markdown", "/dev/null"}, {"expect", dir, "--that", "p99 < 1us where x=1"}, {"expect", dir}, {"expect", dir, "--that", "max < 1s", "--format", "json"}, {"compare", dir, dir, "--format", "json"}, {"compare", dir, "--by", "x=a,b"}, {"compare", dir, "--by", "kind=a,b"}, {"figure", dir, "--where", "kind=a", "--out", "-"}, {"figure", dir, "--trials", "0009", "--out", "-"},
 		{"explain", dir}, {"explain", dir, "--packet", "7"}, {"explain", dir, "--format", "json"}, {"explain", dir, "--trial", "0009"},
 		{"export", dir, "--format", "csv"}, {"export", dir, "--format", "json"}, {"export", dir, "--format", "hlog"}, {"export", dir, "--format", "csit"}, {"export", dir, "--trial", "0009"},
 		{"figure", dir, "--out", "-", "--format", "svg"}, {"figure", dir, "--out", "-", "--format", "tex"}, {"figure", dir, "--kind", "loss", "--out", filepath.Join(t.TempDir(), "x.svg")},

@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/measure"
 	"nines.dev/nines/report"
+	"nines.dev/nines/report/expectation"
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -30,6 +31,7 @@ type runCall struct {
 	out    string
 	format string
 	quiet  bool
+	expecting
 	// resume is the folder of a result to continue, instead of a file to start with.
 	resume string
 }
@@ -68,6 +70,9 @@ Trials that are invalid for other reasons are results: the exit code is 0.`,
   nines run --resume results/latest                 # after Ctrl-C, a crash or a reboot
   nines run lab.yaml --out /data/results --format json | jq '.trials[].latency_ns.p99'`,
 		Args: func(c *cobra.Command, args []string) error {
+			if err := call.check(c); err != nil {
+				return err
+			}
 			if call.resume == "" {
 				return oneFile(c, args)
 			}
@@ -84,6 +89,7 @@ Trials that are invalid for other reasons are results: the exit code is 0.`,
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
 	c.Flags().StringVar(&call.resume, "resume", "", "continue the result in this folder, whose run was cut off")
 	call.outputFlags(c)
+	call.expecting.flags(c)
 	return c
 }
 
@@ -96,8 +102,8 @@ func (r *runCall) outputFlags(c *cobra.Command) {
 
 // checkResume checks that the call gives nothing that the result already has.
 func (r runCall) checkResume(c *cobra.Command, args []string) error {
-	if len(args) > 0 || c.Flags().Changed("set") || c.Flags().Changed("out") {
-		return exit.Wrongf("'nines run --resume DIR' takes its experiment from DIR, so neither a file nor --set or --out; start over with 'nines run FILE'")
+	if len(args) > 0 || c.Flags().Changed("set") || c.Flags().Changed("out") || c.Flags().Changed("expect") {
+		return exit.Wrongf("'nines run --resume DIR' takes its experiment from DIR, so neither a file nor --set, --expect or --out; start over with 'nines run FILE'")
 	}
 	return nil
 }
@@ -204,6 +210,9 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := r.addTo(file); err != nil {
+		return err
+	}
 	return r.measure(ctx, file, stdout, stderr)
 }
 
@@ -211,6 +220,10 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io.Writer) error {
 	stderr = r.progressOf(stderr)
 	experiment, inventory, err := prepared(ctx, file)
+	if err != nil {
+		return err
+	}
+	expected, err := r.of(file)
 	if err != nil {
 		return err
 	}
@@ -243,11 +256,18 @@ func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io
 		// The folder contains nothing that the error does not say.
 		return errors.Join(measured, writer.Discard())
 	}
-	err = errors.Join(resumable(measured, writer, experiment.Left(writer)), r.finish(writer, stdout, stderr))
+	if measured != nil {
+		expected.asked = nil // 'nines expect' decides on what was measured
+	}
+	decided, err := r.finish(writer, expected, stdout, stderr)
+	err = errors.Join(resumable(measured, writer, experiment.Left(writer)), err)
 	if leftOut := experiment.LeftOut(); leftOut != nil && err == nil {
 		return leftOut
 	} else if leftOut != nil {
 		return errors.Join(err, errors.New(leftOut.Error())) // its exit code is only for runs without other errors
+	}
+	if err == nil {
+		err = decided
 	}
 	return err
 }
@@ -294,42 +314,63 @@ func resumable(measured error, writer *result.Writer, left int) error {
 	return fmt.Errorf("%w\nthe finished trials are in %s, and 'nines run --resume %[2]s' continues it", measured, writer.Dir())
 }
 
-// finish writes the page and prints the results, also those of a failed run.
-func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
+// finish writes the page and prints the results, also those of a failed run. It returns what was decided on expectations,
+// as the error that ends a verb.
+func (r runCall) finish(writer *result.Writer, expected expected, stdout, stderr io.Writer) (decided, err error) {
 	page := func(w io.Writer) error { return report.WritePage(writer.Dir(), w) }
 	// A disk that is too full for the page must not hide the table.
 	var written error
-	hasPage := len(writer.Summary().Trials) > 0
-	if hasPage {
+	if len(writer.Summary().Trials) > 0 {
 		written = writer.WriteReport(page)
 	}
 	written = errors.Join(written, writer.Close())
+	var j *expectation.Judgements
+	if len(expected.asked) > 0 && written == nil {
+		j, written = expected.judgeFolder(writer.Dir())
+	}
 	if r.format == "json" {
 		if events, is := stderr.(*report.Events); is && written == nil {
 			events.Ended(writer.Dir())
 		}
-		return errors.Join(command.WriteJSON(stdout, printed{writer.Summary(), writer.Searches(), report.Answer(writer.Summary())}), written)
+		err = command.WriteJSON(stdout, printed{writer.Summary(), writer.Searches(), report.Answer(writer.Summary()), j.Document()})
+	} else {
+		err = r.print(writer, j, written == nil, stdout, stderr)
 	}
+	if err = errors.Join(err, written); err != nil || j == nil {
+		return nil, err
+	}
+	return verdictOf(*j), r.tell(*j)
+}
+
+// print prints the tables of a result, and where it is if that is whole.
+func (r runCall) print(writer *result.Writer, j *expectation.Judgements, whole bool, stdout, stderr io.Writer) error {
 	err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{Searches: writer.Searches()})
-	if err == nil && written == nil {
+	if err == nil && whole {
 		var r *result.Result
 		if r, err = result.Open(writer.Dir()); err == nil {
 			err = errors.Join(report.WritePublished(stdout, r), report.WriteReceived(stdout, r), report.WriteImpaired(stdout, r), report.WritePackets(stdout, r))
 		}
 	}
-	if err != nil || written != nil {
-		return errors.Join(err, written)
+	if err == nil && j != nil {
+		terminal.Println(stdout)
+		err = expectation.WriteTable(stdout, *j)
+	}
+	if err != nil || !whole {
+		return err
 	}
 	terminal.Printf(stderr, "\n%s\n", writer.Dir())
-	if hasPage {
+	if len(writer.Summary().Trials) > 0 {
 		terminal.Println(stderr, filepath.Join(writer.Dir(), result.ReportFile))
 	}
 	return nil
 }
 
-// printed is summary.json with the content of searches.json and what the trials decide, in sentences, if any.
+// printed is summary.json with the content of searches.json, what the trials decide, in sentences, and what was decided on
+// expectations, if any.
 type printed struct {
 	result.Summary
 	Searches []result.Search `json:"searches,omitempty"`
 	Answer   []string        `json:"answer,omitempty"`
+	// Expectations is nil if nothing is expected.
+	Expectations *expectation.Document `json:"expectations,omitempty"`
 }

@@ -50,6 +50,7 @@ func verbGroups() []verbGroup {
 			newReportCommand(),
 			newExplainCommand(),
 			newCompareCommand(),
+			newExpectCommand(),
 			newFigureCommand(),
 			newExportCommand(),
 			newResultsCommand(),

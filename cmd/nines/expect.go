@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/report/expectation"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal/command"
+)
+
+// expectCall holds the options of nines expect.
+type expectCall struct {
+	judging
+	that, reference []string
+	from, format    string
+}
+
+func newExpectCommand() *cobra.Command {
+	var call expectCall
+	c := &cobra.Command{
+		Use:   "expect DIR [--that EXPECTATION]",
+		Short: "Decide whether a result is as expected",
+		Long: `Decide whether what a result measured is as expected: 'p99 < 100us', 'loss == 0',
+'undisturbed.p99.9 < 20us where kind=veth', or between the sides of a duet
+'b.p99 <= 1.05 * a.p99'. Without --that, the expectations are those of the experiment
+file that the result keeps (expect: in the file); 'nines run' and 'nines duet' decide
+these themselves.
+
+An expectation holds or is violated only if the 95 % interval of what was measured shows
+it, for each combination of the swept variables. Otherwise it is undecided, and nines
+says why, and about how much traffic a decision would take. An invalid trial, or one that
+the host disturbed, makes nothing hold.
+
+A reference is a result of another time, and a host drifts: a single one decides nothing.
+Compare two versions as a duet, or give references of three days or more.
+
+The exit code is 0 if all hold, 4 if one is violated, and otherwise 5. docs/expectations.md
+has the language and the error rates.`,
+		Example: `  nines expect results/latest                                  # what its file expects
+  nines expect results/latest --that 'p99 < 100us' --that 'loss == 0'
+  nines expect results/latest --that 'undisturbed.p99 < 20us where kind=veth'
+  nines expect results/latest --from lab.yaml --junit expectations.xml
+  nines expect results/latest --that 'p99 <= 1.1 * reference.p99' --reference mon --reference tue --reference wed
+  nines expect results/latest --format json | jq '.expectations[] | {expectation, decision}'`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return exit.Wrongf("'%s' takes one result folder, such as results/latest; see '%s --help'", c.CommandPath(), c.CommandPath())
+			}
+			if len(call.that) > 0 && call.from != "" {
+				return exit.Wrongf("--that and --from both say what is expected: give one of them")
+			}
+			return call.check(c)
+		},
+		RunE: func(c *cobra.Command, args []string) error { return call.run(c, args[0]) },
+	}
+	c.Flags().StringArrayVar(&call.that, "that", nil, "what is expected, such as 'p99 < 100us' (repeatable; default: the file's)")
+	c.Flags().StringVar(&call.from, "from", "", "take the expectations of this experiment file")
+	c.Flags().StringArrayVar(&call.reference, "reference", nil, "a result that expectations compare with (repeatable; default: the file's)")
+	call.flags(c)
+	command.FormatFlag(c, &call.format)
+	return c
+}
+
+func (k expectCall) run(c *cobra.Command, dir string) error {
+	r, err := openResult(dir)
+	if err != nil {
+		return err
+	}
+	e, err := k.expected(dir)
+	if err != nil {
+		return err
+	}
+	complainOf(c.ErrOrStderr(), r, r.Problems)
+	j, err := e.judge(r)
+	if err != nil {
+		return err
+	}
+	if k.format == "json" {
+		err = command.WriteJSON(c.OutOrStdout(), j.Document())
+	} else {
+		err = expectation.WriteTable(c.OutOrStdout(), j)
+	}
+	if err != nil {
+		return err
+	}
+	if err := k.tell(j); err != nil {
+		return err
+	}
+	return verdictOf(j)
+}
+
+// expected is what the call, or the file, expects.
+func (k expectCall) expected(dir string) (expected, error) {
+	var e expected
+	var file *spec.File
+	var err error
+	switch {
+	case len(k.that) > 0:
+		for _, text := range k.that {
+			one, err := spec.ReadExpectation("--that", text)
+			if err != nil {
+				return e, err
+			}
+			e.asked = append(e.asked, expectation.Asked{Expectation: one})
+		}
+		if len(k.reference) == 0 && e.needsReference() {
+			return e, exit.Wrongf("--that compares with a reference: name its result with --reference DIR")
+		}
+		return e, e.refer(k.reference)
+	case k.from != "":
+		file, err = loadFile(k.from, nil)
+	default:
+		file, err = keptFile(dir)
+	}
+	if err != nil {
+		return e, err
+	}
+	if _, err := file.Runs(); err != nil && k.from != "" {
+		return e, err
+	}
+	if len(k.reference) > 0 {
+		file.UseReferences(k.reference)
+	}
+	if e, err = expectedBy(file); err != nil {
+		return e, err
+	}
+	if len(e.asked) == 0 {
+		return e, exit.Wrongf("%s expects nothing; write expect: [p99 < 100us] into the file, or --that 'p99 < 100us'", file.Name())
+	}
+	if k.from == "" {
+		e.ofOriginal(dir, file.Origin())
+	}
+	return e, nil
+}
+
+// ofOriginal gives expectations of a kept copy their places in the original, if that is still the same.
+func (e *expected) ofOriginal(dir, origin string) {
+	kept, err := os.ReadFile(filepath.Join(dir, result.ExperimentFile))
+	if err != nil {
+		return
+	}
+	if original, err := os.ReadFile(origin); err != nil || !bytes.Equal(kept, original) {
+		return
+	}
+	for i := range e.asked {
+		e.asked[i].Place.File = belowHere(origin)
+	}
+}
