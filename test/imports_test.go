@@ -188,6 +188,7 @@ var mayImport = map[string][]string{
 	"test/passes":           {"test/labtest", "test/events", "test/selection"},
 	"test/selection":        {"test/labtest"}, // in its tests
 	"test/again":            {"result", "test/labtest"},
+	"test/gate":             {"test/labtest"},
 	"test/ip6":              {"result", "test/labtest"},
 	"test/smoke":            {"spec", "result", "test/labtest"},
 	"test/selection/select": {"test/selection"},
