@@ -2,6 +2,7 @@ package expectation
 
 import (
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -10,8 +11,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// The elements of JUnit XML that GitLab, Jenkins and others read. There is no standard: these are the ones that their
-// readers have in common.
+// The elements of JUnit XML. There is no standard: these are those of the schema of Jenkins' plugin xUnit, which knows no
+// place of a test case; GitLab and others read them as well.
 type (
 	junitSuites struct {
 		XMLName  xml.Name `xml:"testsuites"`
@@ -38,8 +39,6 @@ type (
 		ClassName string        `xml:"classname,attr"`
 		Name      string        `xml:"name,attr"`
 		Time      float64       `xml:"time,attr"`
-		File      string        `xml:"file,attr,omitempty"`
-		Line      int           `xml:"line,attr,omitempty"`
 		Failure   *junitProblem `xml:"failure"`
 		Error     *junitProblem `xml:"error"`
 		Out       string        `xml:"system-out,omitempty"`
@@ -57,11 +56,11 @@ func WriteJUnit(w io.Writer, j Judgements) error {
 	suite := junitSuite{Name: xmlText(j.Name), Time: seconds(j.TrafficNs), Timestamp: j.Started.UTC().Format("2006-01-02T15:04:05")}
 	for _, one := range j.List {
 		for _, c := range one.Cases {
-			tested := junitCase{ClassName: xmlText(j.Name), Name: xmlText(one.Text), File: xmlText(one.Place.File), Line: one.Place.Line}
+			tested := junitCase{ClassName: xmlText(j.Name), Name: xmlText(one.Text)}
 			if about := c.About(); about != "" {
 				tested.Name = xmlText(one.Text + " [" + about + "]")
 			}
-			problem := &junitProblem{xmlText(c.Sentence(one.Expectation)), string(c.Decision), xmlText(strings.Join(append([]string{j.Dir}, c.Notes...), "; "))}
+			problem := &junitProblem{xmlText(c.Sentence(one.Expectation)), string(c.Decision), xmlText(strings.Join(append(one.Place.list(), append([]string{j.Dir}, c.Notes...)...), "; "))}
 			switch c.Decision {
 			case expect.Violated:
 				tested.Failure = problem
@@ -78,7 +77,7 @@ func WriteJUnit(w io.Writer, j Judgements) error {
 	suite.Tests = len(suite.Cases)
 	if suite.Tests > 0 { // the measurement's time, which is not that of one case
 		for i := range suite.Cases {
-			suite.Cases[i].Time = suite.Time / float64(suite.Tests)
+			suite.Cases[i].Time = seconds(j.TrafficNs / int64(suite.Tests))
 		}
 	}
 	out := xml.NewEncoder(w)
@@ -91,6 +90,14 @@ func WriteJUnit(w io.Writer, j Judgements) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+// list is the place, if there is one.
+func (p Place) list() []string {
+	if p.File == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)}
 }
 
 // xmlText has nothing that XML forbids, or a reader would act on.
