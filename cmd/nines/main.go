@@ -1,3 +1,5 @@
+//go:build !manual
+
 // Command nines builds container networks, measures the latency of every packet
 // in them, and shows the tail.
 package main
