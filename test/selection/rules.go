@@ -70,10 +70,10 @@ func (p *project) outside() map[string]*inputs {
 	}
 	web.add(p.under("web")...)
 	// It tests that the project installs and builds on a new system; what it then does is tested elsewhere.
-	for _, folder := range []string{"hack/setup", "test/fresh", "hack/tools", "image"} {
+	for _, folder := range []string{"hack/setup", "hack/fresh", "test/fresh", "hack/tools", "image"} {
 		fresh.add(p.under(folder)...)
 	}
-	fresh.add(makefile, "go.mod", "go.sum", "hack/go", "engine/Makefile", "engine/dpdk/dpdk.mk", "web/package.json",
+	fresh.add(makefile, "go.mod", "go.sum", "hack/go", "hack/version.sh", "engine/Makefile", "engine/dpdk/dpdk.mk", "web/package.json",
 		"web/package-lock.json", "web/build.mjs", "examples/quickstart.yaml")
 	fresh.add(p.tree.match("programs/*/Makefile")...)
 	fresh.add(p.tree.match("busypoll/poller/Makefile")...)
