@@ -15,12 +15,13 @@ export GIT_CONFIG_VALUE_0 := *
 # Downloads and other files of the tests outlive a checkout, named by a digest of their sources. The folder is in
 # the user's cache; files that root writes there belong to root.
 TEST_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nines/test
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION := $(shell hack/version.sh)
 
 BPF_SOURCES := $(wildcard lab/link/xdp/*.bpf.c lab/link/tc/*.bpf.c measure/trace/bpf/*.bpf.c measure/ended/bpf/*.bpf.c measure/witness/bpf/*.bpf.c)
 BPF_OBJECTS := $(BPF_SOURCES:.c=.o)
 # The kernel's <asm/types.h> is in the multiarch folder, which -target bpf does not search.
-BPF_CFLAGS := -O2 -g -Wall -Werror -target bpf -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)
+# No program contains the paths of the machine that built it.
+BPF_CFLAGS := -O2 -g -Wall -Werror -ffile-prefix-map=$(CURDIR)=. -target bpf -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)
 PAGE := report/page/index.html
 PAGE_SOURCES := $(shell find web \( -name node_modules -o -name build \) -prune -o -type f -print)
 
@@ -70,7 +71,8 @@ setup-switches: setup
 build:
 	@mkdir -p build && flock build/lock $(MAKE) programs
 .PHONY: programs
-programs: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-script bin/nines-disturb bin/nines-filter
+PROGRAMS := nines nines-engine nines-init nines-poller nines-guest nines-node nines-script nines-disturb nines-filter
+programs: $(PROGRAMS:%=bin/%)
 
 # go build and the makefiles below check by themselves whether these are up to date.
 .PHONY: FORCE
@@ -128,6 +130,7 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 	@touch $@
 
 include hack/test.mk
+include hack/package/package.mk
 
 .PHONY: format
 ## format: format Go and C

@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// version is what `nines --version` prints: the Makefile sets it to git describe.
+// version is what `nines --version` prints: the Makefile sets it to what hack/version.sh prints.
 var version = "devel"
 
 // newVersionCommand prints the same: most programs of this kind have it as a command.

@@ -34,7 +34,7 @@ func (podRuntime) Check(plan.Node) error {
 func ClusterProgram() (string, error) {
 	path, err := Program(clusterProgram)
 	if missing := new(exit.MissingError); errors.As(err, &missing) {
-		missing.Remedy = "run make setup-cluster, which builds the cluster's programs once (some minutes)"
+		missing.Remedy = "packages do not have the cluster's programs: in a checkout, run make setup-cluster, which builds them once (some minutes)"
 	}
 	return path, err
 }
