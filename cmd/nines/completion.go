@@ -30,6 +30,8 @@ func argumentsOffered() map[string]complete.Func {
 		"run":      complete.InOrder(complete.ExperimentFiles),
 		"duet":     complete.InOrder(complete.ExperimentFiles, complete.ExperimentFiles),
 		"vlab run": complete.InOrder(complete.ExperimentFiles),
+		"try":      complete.Each(variants),
+		"init":     complete.Then(complete.Nothing, complete.Each(variants)),
 		"schema":   complete.InOrder(complete.Words("experiment", "summary")),
 
 		"down":    complete.InOrder(complete.LabsOrFiles),
@@ -46,6 +48,7 @@ func argumentsOffered() map[string]complete.Func {
 		"power":   complete.Each(complete.Together(complete.Nodes, complete.Words(powerWords()...), complete.Labs)),
 		"exec":    complete.Then(complete.Nodes, complete.AnyFile),
 		"ssh":     complete.Then(complete.Nodes, complete.AnyFile),
+		"cp":      complete.InOrder(complete.FilesInNodes, complete.FilesInNodes),
 		"shell":   complete.InOrder(complete.Nodes),
 		"logs":    complete.InOrder(complete.Nodes, complete.Services),
 		"capture": complete.Each(complete.Interfaces),
@@ -83,18 +86,21 @@ func argumentsOffered() map[string]complete.Func {
 // for all verbs. Numbers and times need no entry.
 func flagsOffered() map[string]complete.Func {
 	return map[string]complete.Func{
-		"--lab":    complete.Labs,
-		"--set":    complete.Sets(nil),
-		"--out":    complete.Folders,
-		"--format": complete.Words("table", "json"),
-		"--host":   complete.AnyFile,
-		"--write":  complete.AnyFile,
-		"--file":   complete.AnyFile,
-		"--root":   complete.Folders,
-		"--socket": complete.AnyFile,
-		"--kernel": complete.Words(guestimage.KernelNames()...),
-		"--trial":  complete.Trials,
-		"--index":  complete.AnyFile,
+		"--lab":     complete.Labs,
+		"--set":     complete.Sets(nil),
+		"--out":     complete.Folders,
+		"--format":  complete.Words("table", "json"),
+		"--host":    complete.AnyFile,
+		"--write":   complete.AnyFile,
+		"--file":    complete.AnyFile,
+		"--root":    complete.Folders,
+		"--socket":  complete.AnyFile,
+		"--kernel":  complete.Words(guestimage.KernelNames()...),
+		"--trial":   complete.Trials,
+		"--index":   complete.AnyFile,
+		"--service": complete.AnyFile, // a program of the user's
+		"--leaves":  complete.Words(spec.LeavesNames()...),
+		"--save":    complete.AnyFile,
 
 		"plan --format":          complete.Words("table", "json"),
 		"inspect --format":       complete.Words("table", "json", "ssh", "ansible", "hosts"),
@@ -112,6 +118,8 @@ func flagsOffered() map[string]complete.Func {
 		"figure --percentile":    complete.Words(figurePercentiles()...),
 		"figure --trials":        complete.List(complete.Trials),
 		"figure --where":         complete.Values,
+		"figure --bins":          complete.Words("log", "linear"),
+		"figure --panels":        complete.List(complete.Variables),
 		"figure --group-by":      complete.List(complete.Variables),
 		"figure --published":     complete.AnyFile,
 		"figure --width":         complete.Words("column", "page"),
@@ -158,13 +166,25 @@ func flagsOffered() map[string]complete.Func {
 // freeText are the flags whose values nobody can foresee, or only with a wait: asking every container manager takes
 // long.
 var freeText = []string{
-	"--filter", "--env", "--cpus", "--append", "figure --source", "figure --height", "exec --dir", "explain --packet",
+	"--filter", "--env", "--cpus", "--append", "--rate", "--frame", "figure --source", "figure --height", "exec --dir", "explain --packet",
 	"analyze --pre-interface", "analyze --post-interface", "analyze --pre-filter", "analyze --post-filter", "tune --boot",
 	"trace --buffer", "kbp start --container", "kbp start --name", "kbp start --interface", "kbp start --cpu",
 }
 
 // captures offers what 'nines analyze' reads.
 var captures = complete.Files("pcap", "pcapng", "mscap", "gz", "zst")
+
+// variants offers the words of nines try.
+func variants(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var words []cobra.Completion
+	for _, kind := range spec.LinkKinds() {
+		words = append(words, string(kind)+"\t"+kind.Descriptor().Doc)
+	}
+	for _, runtime := range spec.Runtimes() {
+		words = append(words, string(runtime)+"\t"+runtime.Descriptor().Doc)
+	}
+	return complete.Words(words...)(c, args, typed)
+}
 
 func images(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	list, err := (image.Store{Dir: image.DefaultDir()}).List()

@@ -113,6 +113,10 @@ topology:
 		"vlab build deb":                   "debian12 debian13",
 		"power dut ":                       "on off status",
 		"analyze --without latency-ts,":    "latency-ts,hist",
+		"try veth ":                        "bridge xdp lxc",
+		"init ":                            "",
+		"init lab ve":                      "veth",
+		"try --leaves r":                   "routed relayed returned",
 		"schema ":                          "experiment summary",
 		"down ":                            "",
 		"exec ":                            "",
@@ -158,6 +162,9 @@ topology:
 		"switch show ":      "in",
 		"switch mirror in ": "a:x one:y",
 		"power a ":          "one on off status",
+		"cp ":               "a: one:",
+		"cp a:":             "",
+		"cp x a:/":          "",
 	})
 	up("two", "veth")
 	wantOffers(t, map[string]string{

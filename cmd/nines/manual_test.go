@@ -36,7 +36,7 @@ func TestManual(t *testing.T) {
 		}
 	}
 	for page, wants := range map[string][]string{
-		"nines-figure":     {"Nov 2023", "         histogram   number of packets by latency\n", "       --kind string\n", "nines figure results/latest --kind hdr    "},
+		"nines-figure":     {"Nov 2023", "         histogram   number of packets by latency", "       --kind string\n", "nines figure results/latest --kind hdr    "},
 		"nines-results-ls": {"OPTIONS OF NINES RESULTS\n", "       --out string\n"},
 		"nines-duet":       {"       -a, --a string\n", "nines duet --a links.*.kind=veth --b links.*.kind=xdp"},
 	} {

@@ -77,6 +77,21 @@ var Nodes = inNodes(func(p *plan.Plan, n plan.Node) []cobra.Completion {
 	return []cobra.Completion{word(n.Name, string(n.Runtime)+" in "+p.Name)}
 })
 
+// FilesInNodes offers files of the host, and the nodes for a file of theirs, as NODE:.
+func FilesInNodes(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	nodes, _ := Nodes(c, args, typed)
+	var list []cobra.Completion
+	for _, one := range nodes {
+		name, doc, _ := strings.Cut(one, "\t")
+		list = append(list, word(name+":", doc))
+	}
+	list, directive := orFiles(typed, list)
+	if len(list) > 0 {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return list, directive
+}
+
 // Interfaces offers the interfaces of the lab's nodes, as NODE:INTERFACE.
 var Interfaces = inNodes(func(_ *plan.Plan, n plan.Node) (list []cobra.Completion) {
 	for _, i := range n.Interfaces {
