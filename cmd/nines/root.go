@@ -24,7 +24,8 @@ measures the latency of every packet, and explains the slow ones.
 
 One file describes an experiment: nodes, links, traffic, and what to vary. One command
 runs it and leaves a folder with everything that was measured.`,
-		Example: `  nines run examples/quickstart.yaml              # build, measure, take down
+		Example: `  nines try veth bridge                           # which is faster? without a file
+  nines run examples/quickstart.yaml              # build, measure, take down
   nines run lab.yaml --set traffic.rate_pps=1000  # override any key of the file
   nines up lab.yaml && nines exec dut -- ip addr  # look around in a lab
   nines down                                      # restore the host`,
