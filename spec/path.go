@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,6 +78,9 @@ type target struct {
 	adds bool
 }
 
+// shortRoots are keys of topology that a path may begin with.
+var shortRoots = []string{"links", "nodes"}
+
 // pathError is a path that names nothing; the caller adds the path's place.
 type pathError struct{ problem, allowed, remedy string }
 
@@ -87,7 +91,7 @@ func resolve(root *node, path string) (target, *pathError) {
 	if err != nil {
 		return target{}, &pathError{problem: err.Error(), allowed: "keys joined by dots, such as traffic.rate_pps or links.*.kind"}
 	}
-	if first := segments[0].text; first == "links" || first == "nodes" {
+	if slices.Contains(shortRoots, segments[0].text) {
 		segments = append([]segment{{text: "topology"}}, segments...)
 	}
 	w := &walker{}
@@ -124,6 +128,9 @@ func (w *walker) types(t reflect.Type, segments []segment) *pathError {
 			}
 		}
 		keys := keysOf(t)
+		if t == reflect.TypeFor[Experiment]() {
+			keys = append(slices.Clone(shortRoots), keys...)
+		}
 		return &pathError{problem: fmt.Sprintf("unknown key %q", clip(step.text)), allowed: terminal.Listed(keys), remedy: terminal.DidYouMean(step.text, keys)}
 	case reflect.Map:
 		w.found.rule = rule{asWritten: w.found.rule.asWritten}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,7 @@ import (
 )
 
 func newCheckCommand() *cobra.Command {
-	var format string
+	var format, named string
 	c := &cobra.Command{
 		Use:        "check [NAME|FILE]",
 		Short:      "Compare a lab with its plan",
@@ -32,7 +31,11 @@ nines run checks a lab in the same way after each trial.`,
   nines check || nines apply lab.yaml`,
 		Args: atMostOneLab,
 		RunE: func(c *cobra.Command, args []string) error {
-			running, err := openLab(strings.Join(args, ""))
+			said, err := oneLab(args, named)
+			if err != nil {
+				return err
+			}
+			running, err := openLab(said)
 			if err != nil {
 				return err
 			}
@@ -46,6 +49,7 @@ nines run checks a lab in the same way after each trial.`,
 			return notAsPlanned(running.Name(), parts)
 		},
 	}
+	labFlag(c, &named)
 	command.FormatFlag(c, &format)
 	return c
 }

@@ -64,3 +64,19 @@ func TestValidateTakesAFolder(t *testing.T) {
 		t.Errorf("a file of another tool: exit code %d, %q", code, said)
 	}
 }
+
+// TestOneLab: a lab may be named as the argument or by --lab, and not as two.
+func TestOneLab(t *testing.T) {
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	for line, want := range map[string]string{
+		"check a --lab b":        `the argument names lab "a", and --lab "b"; name it once`,
+		"check a --lab a":        `lab "a" does not exist`,
+		"inspect --lab a":        `lab "a" does not exist`,
+		"power --lab a b off":    `lab "a" does not exist`,
+		"power --lab a --lab= b": "the lab's name is empty",
+	} {
+		if code, _, said := call(strings.Fields(line)...); code != exit.Wrong || !strings.Contains(said, want) {
+			t.Errorf("nines %s: exit code %d, %q; want %q", line, code, said, want)
+		}
+	}
+}

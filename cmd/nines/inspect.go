@@ -21,7 +21,7 @@ import (
 )
 
 func newInspectCommand() *cobra.Command {
-	var format string
+	var format, named string
 	c := &cobra.Command{
 		Use:        "inspect [NAME|FILE]",
 		Short:      "Show the current state of a lab",
@@ -42,7 +42,11 @@ name a node NODE.LAB.`,
   nines inspect --format hosts`,
 		Args: atMostOneLab,
 		RunE: func(c *cobra.Command, args []string) error {
-			running, err := openLab(strings.Join(args, ""))
+			said, err := oneLab(args, named)
+			if err != nil {
+				return err
+			}
+			running, err := openLab(said)
 			if err != nil {
 				return err
 			}
@@ -56,6 +60,7 @@ name a node NODE.LAB.`,
 			return command.PrintAs(c.OutOrStdout(), format, in, writeInspection)
 		},
 	}
+	labFlag(c, &named)
 	c.Flags().StringVar(&format, "format", "table", "table, json, ssh, ansible or hosts")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if format != "table" && format != "json" && reachFormats[format] == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -85,6 +86,15 @@ func atMostOneLab(_ *cobra.Command, args []string) error {
 // labFlag gives a verb the flag --lab, for labByFlag.
 func labFlag(c *cobra.Command, named *string) {
 	c.Flags().Var((*labValue)(named), "lab", "the lab, by name or file (default: the only one)")
+}
+
+// oneLab is the lab that an argument or --lab names; both may not differ.
+func oneLab(args []string, named string) (string, error) {
+	said := strings.Join(args, "")
+	if said != "" && named != "" && said != named {
+		return "", exit.Wrongf("the argument names lab %q, and --lab %q; name it once", said, named)
+	}
+	return cmp.Or(said, named), nil
 }
 
 // labValue is a named lab. An empty text, as of a variable that is not set, names none: it must not stand

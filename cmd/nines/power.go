@@ -25,7 +25,7 @@ const powerStatus = "status"
 func newPowerCommand() *cobra.Command {
 	call := powerCall{}
 	c := &cobra.Command{
-		Use:   "power [LAB] NODE... on|off|soft|reset|cycle|diag|status",
+		Use:   "power NODE... on|off|soft|reset|cycle|diag|status",
 		Short: "Switch nodes on and off",
 		Long: `Switch nodes as a server's management controller does, without the network:
 
@@ -39,9 +39,11 @@ func newPowerCommand() *cobra.Command {
 
 Interfaces, MAC addresses and links of the nodes stay. While the lab is measured, this makes
 the trial invalid, with the reason; it requires --during-measurement, or the section power in
-the lab's file. That section also lets IPMI and Redfish clients do the same: docs/power.md.`,
+the lab's file. That section also lets IPMI and Redfish clients do the same: docs/power.md.
+
+The name of the lab may also be before those of the nodes.`,
 		Example: `  nines power dut reset
-  nines power quickstart dut loadgen off
+  nines power --lab quickstart dut loadgen off
   nines power status --format json | jq -r '.[] | select(.on) | .node'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || !slices.Contains(powerWords(), args[len(args)-1]) {
@@ -53,6 +55,7 @@ the lab's file. That section also lets IPMI and Redfish clients do the same: doc
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args[:len(args)-1], args[len(args)-1])
 		},
 	}
+	labFlag(c, &call.lab)
 	duringFlag(c, &call.during)
 	command.FormatFlag(c, &call.format)
 	return c
@@ -70,6 +73,7 @@ func powerWords() []string {
 }
 
 type powerCall struct {
+	lab    string
 	during bool
 	format string
 }
@@ -85,7 +89,7 @@ type powered struct {
 }
 
 func (p *powerCall) run(ctx context.Context, out, progress io.Writer, names []string, word string) error {
-	running, nodes, err := powerTargets(names, word == powerStatus)
+	running, nodes, err := p.targets(names, word == powerStatus)
 	if err != nil {
 		return err
 	}
@@ -123,11 +127,11 @@ func (p *powerCall) run(ctx context.Context, out, progress io.Writer, names []st
 	return errors.Join(append(failures, err)...)
 }
 
-// powerTargets finds the lab and the nodes. The first name is a lab's if there are several names, and
+// targets finds the lab and the nodes. Without --lab the first name is a lab's if there are several names, and
 // the first is no node of the only lab.
-func powerTargets(names []string, all bool) (*lab.Lab, []string, error) {
+func (p *powerCall) targets(names []string, all bool) (*lab.Lab, []string, error) {
 	var running *lab.Lab
-	if len(names) > 0 {
+	if len(names) > 0 && p.lab == "" {
 		only, err := openLab("")
 		switch {
 		case err == nil && slices.Contains(nodeNames(only), names[0]):
@@ -143,11 +147,11 @@ func powerTargets(names []string, all bool) (*lab.Lab, []string, error) {
 			running, names = named, names[1:]
 		}
 	} else {
-		only, err := openLab("")
+		named, err := labByFlag(p.lab)
 		if err != nil {
 			return nil, nil, err
 		}
-		running = only
+		running = named
 	}
 	for _, name := range names {
 		if !slices.Contains(nodeNames(running), name) {

@@ -57,6 +57,8 @@ func TestPower(t *testing.T) {
 		{[]string{"tcpower", "a", "off"}, false, true},
 		{[]string{"tcpower", "a", "b", "soft"}, false, false},
 		{[]string{"tcpower", "b", "on"}, false, true},
+		{[]string{"--lab", "tcpower", "b", "off"}, false, false},
+		{[]string{"b", "on", "--lab", "tcpower"}, false, true},
 		{[]string{"tcpower", "a", "reset"}, true, true},
 		{[]string{"tcpower", "a", "cycle"}, true, true},
 	} {

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/plan"
 )
 
 // ansibleInventory is an inventory of Ansible (Ansible's documentation, "How to build your inventory").
@@ -20,13 +21,11 @@ type ansibleInventory struct {
 // WriteAnsible writes an inventory for Ansible of the nodes that people can log in to. Ansible calls
 // OpenSSH's client, which finds all else in the lab's own configuration.
 func WriteAnsible(l *running.Lab, out io.Writer) error {
-	if err := unreachable(l); err != nil {
+	nodes, err := clients(l)
+	if err != nil {
 		return err
 	}
-	if err := keyless(l); err != nil {
-		return err
-	}
-	text, err := yaml.Dump(inventory(l), yaml.WithIndent(2))
+	text, err := yaml.Dump(inventory(l, nodes), yaml.WithIndent(2))
 	if err != nil {
 		return err
 	}
@@ -34,14 +33,14 @@ func WriteAnsible(l *running.Lab, out io.Writer) error {
 	return err
 }
 
-func inventory(l *running.Lab) ansibleInventory {
+func inventory(l *running.Lab, nodes []plan.Node) ansibleInventory {
 	var inventory ansibleInventory
 	inventory.All.Vars = map[string]string{
 		"ansible_user": "root", "ansible_connection": "ssh",
 		"ansible_ssh_common_args": fmt.Sprintf("-F %q", l.State().ClientConfig()),
 	}
 	inventory.All.Hosts = map[string]map[string]any{}
-	for _, n := range reached(l) {
+	for _, n := range nodes {
 		vars := map[string]any{"nines_node": n.Name, "nines_runtime": string(n.Runtime)}
 		if n.Guest() {
 			// Its server has neither scp nor sftp (programs/nines-node/sshd.go); this pipes files into dd.

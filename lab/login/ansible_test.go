@@ -20,7 +20,7 @@ topology:
   links: [{name: wire, endpoints: ["a:eth", "b:eth"]}]
 management: {}
 `))
-	hosts := inventory(l).All.Hosts
+	hosts := inventory(l, reached(l)).All.Hosts
 	if len(hosts) != 2 || hosts["a.tbinventory"]["ansible_ssh_transfer_method"] != nil || hosts["b.tbinventory"]["ansible_ssh_transfer_method"] != "piped" {
 		t.Errorf("the hosts are %v", hosts)
 	}

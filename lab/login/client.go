@@ -53,6 +53,25 @@ func reached(l *running.Lab) []plan.Node {
 	return list
 }
 
+// clients are the nodes that a file for SSH clients lists. It is an error if there are none: an empty file would look
+// like one of a lab without nodes.
+func clients(l *running.Lab) ([]plan.Node, error) {
+	if err := unreachable(l); err != nil {
+		return nil, err
+	}
+	if err := keyless(l); err != nil {
+		return nil, err
+	}
+	nodes := reached(l)
+	if len(nodes) == 0 {
+		return nil, &exit.MissingError{
+			Capability: sshdStep, Reason: "no node of lab " + l.Name() + " has an SSH server",
+			Remedy: "apt-get install openssh-server, which netns nodes have as well, use images with ssh: true, or nines exec",
+		}
+	}
+	return nodes, nil
+}
+
 // WriteHosts writes the nodes for this host's /etc/hosts, as NODE.LAB.
 func WriteHosts(l *running.Lab, out io.Writer) error {
 	if err := unreachable(l); err != nil {
@@ -107,13 +126,11 @@ func sshdRemedy(n plan.Node) string {
 // WriteConfig writes an ssh_config(5) of the nodes that people can log in to, with the lab's
 // identity and the keys by which the nodes are known.
 func WriteConfig(l *running.Lab, out io.Writer) error {
-	if err := unreachable(l); err != nil {
+	nodes, err := clients(l)
+	if err != nil {
 		return err
 	}
-	if err := keyless(l); err != nil {
-		return err
-	}
-	for _, n := range reached(l) {
+	for _, n := range nodes {
 		if _, err := io.WriteString(out, clientEntry(l, n)); err != nil {
 			return err
 		}

@@ -130,3 +130,19 @@ func TestInterruptsBesideWhatIsUnexplained(t *testing.T) {
 		}
 	}
 }
+
+// TestARemedyIsSaidOnce: the second cause that it helps against refers to the first.
+func TestARemedyIsSaidOnce(t *testing.T) {
+	s := Shown{Name: "a", Trial: "0001", Causes: result.Causes{Slowest: 2}}
+	for _, cpu := range []int{0, 1} {
+		s.Causes.Ranking = append(s.Causes.Ranking, result.RankedCause{Cause: result.Cause{Kind: attribution.Hog, Name: "cc1", CPU: cpu}})
+	}
+	Fill(&s.Causes, result.Details{Trace: &result.Trace{}})
+	var out bytes.Buffer
+	if err := WriteTable(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	if first := s.Causes.Ranking[0].Remedy; first == "" || strings.Count(out.String(), first[:30]) != 1 || !strings.Contains(out.String(), "What helps is that of 1.") {
+		t.Error(out.String())
+	}
+}

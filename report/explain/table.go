@@ -47,14 +47,21 @@ func WriteTable(w io.Writer, s Shown) error {
 		fmt.Fprintf(&out, ", compared with %s", terminal.Count(s.Causes.Ordinary, "ordinary one"))
 	}
 	out.WriteString("\n")
+	said := map[string]int{} // the number of the cause whose remedy it is
 	for i, ranked := range s.Causes.Ranking {
 		if i == mostRanking {
 			fmt.Fprintf(&out, "\n%s with a smaller share; --format json has all.\n", terminal.Count(len(s.Causes.Ranking)-i, "cause"))
 			break
 		}
 		fmt.Fprintf(&out, "\n%s\n", terminal.Wrap(fmt.Sprintf("%d. %s.", i+1, terminal.Plain(ranked.Sentence)), 0, 3, terminal.Columns))
+		remedy := ranked.Remedy
+		if first, again := said[remedy]; again {
+			remedy = fmt.Sprintf("What helps is that of %d.", first)
+		} else {
+			said[remedy] = i + 1
+		}
 		if ranked.Remedy != "" {
-			fmt.Fprintf(&out, "   %s\n", terminal.Wrap(terminal.Plain(ranked.Remedy), 3, 3, terminal.Columns))
+			fmt.Fprintf(&out, "   %s\n", terminal.Wrap(terminal.Plain(remedy), 3, 3, terminal.Columns))
 		}
 	}
 	if len(s.Causes.Ranking) == 0 {
