@@ -123,11 +123,7 @@ func titleOf(trials []result.Trial, variables map[string]any, names []string) st
 
 // answer ranks the variants, and says whether something of that is open; it is none if there is nothing to rank.
 func (l load) answer(place map[string]int) (texts []string, open bool) {
-	repeats := 0
-	for _, g := range l.variants {
-		repeats = max(repeats, len(g.Trials))
-	}
-	if len(l.variants) < 2 || len(l.variants) > mostRanked || repeats < 2 {
+	if !l.rankable() {
 		return nil, false
 	}
 	if why := l.against(place); why != "" {
@@ -140,6 +136,27 @@ func (l load) answer(place map[string]int) (texts []string, open bool) {
 		}
 	}
 	return texts, open
+}
+
+// rankable reports whether there are variants to rank, measured more than once.
+func (l load) rankable() bool {
+	repeated := slices.ContainsFunc(l.variants, func(g Group) bool { return len(g.Trials) > 1 })
+	return len(l.variants) >= 2 && len(l.variants) <= mostRanked && repeated
+}
+
+// ranks reports whether the answer of a result tells latencies: of a duet, or of variants on which its trials can decide.
+func ranks(summary result.Summary) bool {
+	place := placesOf(summary.Trials)
+	return len(duetTrials(summary.Trials)) > 0 || slices.ContainsFunc(loadsOf(summary.Trials), func(l load) bool { return l.rankable() && l.against(place) == "" })
+}
+
+// placesOf are the places of trials in the order in which they ran.
+func placesOf(trials []result.Trial) map[string]int {
+	places := map[string]int{}
+	for i, t := range trials {
+		places[t.ID] = i
+	}
+	return places
 }
 
 // against says why the trials cannot decide; empty if they can.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,17 +11,17 @@ import (
 
 // How much an answer tells: it is read in a moment, and the tables have the rest.
 const (
-	mostAnswered  = 4 // lines of one kind
-	mostComparedA = 4 // values of a variable that a sentence compares
+	mostAnswered = 4 // lines of one kind
+	mostCompared = 4 // values of a variable in a sentence
 )
 
-// pageAnswer is what a result says, in sentences: what its trials decide, what searches found, or what the
-// swept variable does to the latency; then what was lost, and what the host had a part in.
+// pageAnswer is what a result says, in sentences: what its trials decide, what searches found, or, where nothing can be
+// ranked, the latencies by the swept variable; then what was lost, and what the host had a part in.
 func pageAnswer(r *result.Result) []string {
 	shown := r.Shown()
 	lines := append(Answer(r.Summary), foundSentences(r.Searches)...)
-	if len(lines) == 0 {
-		lines = latencySentences(Groups(shown), placesOf(r.Summary.Trials))
+	if len(r.Searches) == 0 && !ranks(r.Summary) {
+		lines = append(lines, latencySentences(Groups(shown))...)
 	}
 	if text := lossSentence(Groups(shown)); text != "" {
 		lines = append(lines, text)
@@ -51,9 +50,9 @@ func foundSentences(searches []result.Search) []string {
 	return lines
 }
 
-// latencySentences tell p50 and p99: of the only combination, or by the variable that compares best, at each
-// combination of the others. Places are those of the trials in the order in which they ran.
-func latencySentences(groups []Group, places map[string]int) []string {
+// latencySentences tell p50 and p99: of the only combination, or by the variable that compares best, at the first and
+// the last combination of the others.
+func latencySentences(groups []Group) []string {
 	if len(groups) == 0 || onlyScripts(groups[0].Trials) {
 		return nil
 	}
@@ -64,19 +63,21 @@ func latencySentences(groups []Group, places map[string]int) []string {
 	var lines []string
 	settings := apartFrom(groups, by)
 	told := settings
-	if len(told) > mostAnswered/2 { // the first and the last of the sweep
+	if len(told) > mostAnswered/2 {
 		told = []setting{settings[0], settings[len(settings)-1]}
 	}
-	notes := map[string]bool{}
 	for _, s := range told {
 		for _, name := range []string{"p50", "p99"} {
-			lines = append(lines, s.sentence(by, LatencyFigure(name), places, notes)...)
+			lines = append(lines, s.sentence(by, LatencyFigure(name))...)
 		}
 	}
 	if more := len(settings) - len(told); more > 0 {
 		lines = append(lines, fmt.Sprintf("See the table of trials for %s.", terminal.Count(more, "more combination")))
 	}
-	return append(lines, slices.Sorted(maps.Keys(notes))...)
+	if !slices.ContainsFunc(groups, func(g Group) bool { return len(g.Trials) > 1 }) {
+		lines = append(lines, "Each was measured once, so that nothing is decided ('repeat: 6').")
+	}
+	return lines
 }
 
 // oneSentence tells the latency of the only combination.
@@ -126,33 +127,19 @@ func apartFrom(groups []Group, by string) []setting {
 	return list
 }
 
-// sentence compares a figure by the values of a variable, with the first of them: which ones are compared is settled
-// before the figures are seen. It notes what decided, or why nothing did.
-func (s setting) sentence(by string, f Figure, places map[string]int, notes map[string]bool) []string {
-	var parts []string
-	var first *Group
-	var known []Group
-	for _, g := range s.groups {
-		if spreadOf(g.Values(f)) != nil {
-			known = append(known, g)
-		}
+// sentence tells a figure by the values of a variable; of many the first and the last.
+func (s setting) sentence(by string, f Figure) []string {
+	known := slices.DeleteFunc(slices.Clone(s.groups), func(g Group) bool { return spreadOf(g.Values(f)) == nil })
+	if len(known) == 0 {
+		return nil
 	}
 	told := known
-	if len(told) > mostComparedA { // the first and the last
-		told = append(slices.Clone(known[:1]), known[len(known)-1])
+	if len(told) > mostCompared {
+		told = []Group{known[0], known[len(known)-1]}
 	}
-	for i := range told {
-		g := told[i]
-		text := fmt.Sprintf("%s µs %s", microseconds(spreadOf(g.Values(f)).Median), valueText(by, g.Variables[by]))
-		if first == nil {
-			first = &told[i]
-		} else {
-			text += " (" + comparedText(f, *first, g, places, notes) + ")"
-		}
-		parts = append(parts, text)
-	}
-	if len(parts) == 0 {
-		return nil
+	var parts []string
+	for _, g := range told {
+		parts = append(parts, fmt.Sprintf("%s µs %s", microseconds(spreadOf(g.Values(f)).Median), valueText(by, g.Variables[by])))
 	}
 	text := f.Title + " is " + strings.Join(parts, ", ")
 	if at := whereText(s.variables); at != "" {
@@ -162,51 +149,6 @@ func (s setting) sentence(by string, f Figure, places map[string]int, notes map[
 		text += fmt.Sprintf("; %d more are between", more)
 	}
 	return []string{text + "."}
-}
-
-// comparedText is the ratio of two medians, and whether it is decided that they differ.
-func comparedText(f Figure, a, b Group, places map[string]int, notes map[string]bool) string {
-	c := compareFigure(f, a, b)
-	when := apart
-	if alternate(a, b, places) {
-		when = interleaved
-	}
-	reasons := against(a, b, when, -1, [2]string{"A", "B"})
-	c.decide(reasons)
-	if c.Ratio == nil {
-		return "not decided"
-	}
-	text := fmt.Sprintf("%s times as much", terminal.Significant(*c.Ratio))
-	switch c.Verdict {
-	case Higher, Lower:
-		notes["Decided: the 95 % interval of the ratio is without 1, each for itself."] = true
-		return text + ": decided"
-	case Equal:
-		return "the same"
-	case Undecided:
-		notes["Not decided: "+whyUndecided(a, b, when)+"."] = true
-	}
-	return text + ": not decided"
-}
-
-// whyUndecided is against in a few words.
-func whyUndecided(a, b Group, when timing) string {
-	switch {
-	case min(len(a.Counted()), len(b.Counted())) < fewestTrials:
-		return fmt.Sprintf("a side has fewer than %d valid trials ('repeat: %d')", fewestTrials, fewestTrials)
-	case when == apart:
-		return "one side ran after the other, so that a drift of the host cannot be told from the difference"
-	}
-	return "a trial is invalid"
-}
-
-// placesOf are the places of trials in the order in which they ran.
-func placesOf(trials []result.Trial) map[string]int {
-	places := map[string]int{}
-	for i, t := range trials {
-		places[t.ID] = i
-	}
-	return places
 }
 
 // sweptKeys are the variables with several values, the outermost loop of the sweep first: it changes least often from

@@ -1,7 +1,7 @@
 // The page: reads the data in it, builds the sections, and redraws them when the reader changes the
 // selection.
 
-import { outlierChart } from "./charts/outliers.ts";
+import { outlierChart, slowestOf } from "./charts/outliers.ts";
 import type { Frame } from "./charts/frame.ts";
 import { ofCaptures } from "./charts/percentiles.ts";
 import type { Page } from "./data.ts";
@@ -59,8 +59,11 @@ function partsOf(page: Page, selection: Selection): Part[] {
     latencySection(page, selection, figure),
     ...figureSections(page, selection, figure),
     section("trials", "Trials", null, trialTable(page, selection).element),
-    all > 0 ? section("outliers", "Slowest packets over time", kept < all ? `The ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} packets in the trials' outliers.csv.` : "The packets of the trials' outliers.csv.",
-      h("div", { class: "tools left" }, toggle("gaps", "gaps of the measuring threads (+)", false, (on) => selection.change(() => (selection.gaps = on)))),
+    all > 0 ? section("outliers", "Slowest packets over time", "Of each trial the slowest packet of each thousand, and at least the 50 slowest.",
+      h("div", { class: "tools left" },
+        page.trials.some((t) => slowestOf(t).length < t.outliers.length)
+          ? toggle("ordinary", kept < all ? `the ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} in outliers.csv` : `all ${all.toLocaleString("en")} in outliers.csv`, false, (on) => selection.change(() => (selection.ordinary = on))) : null,
+        toggle("gaps", "gaps of the measuring threads (+)", false, (on) => selection.change(() => (selection.gaps = on)))),
       figure(outlierChart(page, selection))) : null,
     causeSections(page, selection),
     page.tails.length > 0 ? section("tails", "How far the tail is known", "As measured, if enough packets support the percentile; extrapolated from the slowest packets by peaks over threshold, if their distribution passes the tests; or refused, with the reasons.",

@@ -35,6 +35,8 @@ export class Selection {
   /** Shows the latency without the host's interruptions beside the measured one. */
   undisturbed = true;
   gaps = false;
+  /** Shows all packets that the page has of outliers.csv, also ordinary ones. */
+  ordinary = false;
   /** Shows the rate over time as a percentage of the due rate, where loss is a dip. */
   share = false;
   /** The variable over which the lines of the beginning are spread; empty once the reader chose, or if all are drawn. */

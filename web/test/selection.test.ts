@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Curves, Page, Trial, Verdict } from "../src/data.ts";
 import { invalidText, labelOf, linesOf, stylesOf, verdictText } from "../src/lines.ts";
+import { slowestOf } from "../src/charts/outliers.ts";
 import { baselinesFor, streamOf } from "../src/charts/percentiles.ts";
 import { marksOf, meanRate, percentOf, shareRange } from "../src/charts/rate.ts";
 import { purposes } from "../src/sections/header.ts";
@@ -196,4 +197,12 @@ test("rates are drawn where something was lost, or not sent", () => {
   assert.ok(!ratesDiffer(p));
   p.trials[0]!.unsent_packets = 1;
   assert.ok(ratesDiffer(p));
+});
+
+test("of a short trial the slowest packets are drawn, not the ordinary ones", () => {
+  const outliers = Array.from({ length: 200 }, (_, i): Trial["outliers"][number] => [i, (i * 7919) % 200, 0, 0, 0]);
+  const drawn = slowestOf({ ...trial("veth", 1000, 1), outliers });
+  assert.equal(drawn.length, 50);
+  assert.ok(drawn.every((row) => row[1] >= 150) && drawn.every((row, i) => i === 0 || row[0] > drawn[i - 1]![0]));
+  assert.equal(slowestOf({ ...trial("veth", 100_000, 1), outliers }).length, 100);
 });

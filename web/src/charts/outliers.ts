@@ -1,12 +1,25 @@
 // The slowest packets over time: a timer tick shows as a row, a burst of preemption as a column,
 // drift as a slope.
 
-import type { Page } from "../data.ts";
+import type { Page, Trial } from "../data.ts";
 import { micros, tick, time } from "../format.ts";
 import { linearTicks, logRange, logTicks } from "../scale.ts";
 import type { Selection } from "../selection.ts";
 import type { Frame } from "./frame.ts";
 import { scatter, type Point } from "./scatter.ts";
+
+/** How many of a trial's packets are drawn, of which the page may have more: one in a thousand, as in figures for papers
+ * (report/figure/worst.go). outliers.csv of a short trial has ordinary packets, too. */
+const slowestShare = 1000;
+const leastSlowest = 50;
+
+/** The rows of a trial's slowest packets, in their order. */
+export function slowestOf(trial: Trial): Trial["outliers"] {
+  const most = Math.max(leastSlowest, Math.floor(trial.rx_packets / slowestShare));
+  if (trial.outliers.length <= most) return trial.outliers;
+  const least = trial.outliers.map((row) => row[1]).sort((a, b) => b - a)[most - 1]!;
+  return trial.outliers.filter((row) => row[1] >= least);
+}
 
 export function outlierChart(page: Page, selection: Selection): Frame {
   return scatter({
@@ -22,7 +35,7 @@ export function outlierChart(page: Page, selection: Selection): Frame {
           const trial = page.trials[index]!;
           seconds = Math.max(seconds, (trial.details?.duration_ns ?? 0) / 1e9);
           const name = selection.mode === "together" ? `${line.label} · repeat ${trial.repeat}` : line.label;
-          for (const [at, latency, lag, poll, cpu] of trial.outliers) {
+          for (const [at, latency, lag, poll, cpu] of selection.ordinary ? trial.outliers : slowestOf(trial)) {
             seconds = Math.max(seconds, at / 1e6);
             points.push({
               x: at / 1e6, y: Math.max(latency, 1) / 1000, colour: line.colour, marker: line.colour, open: line.dash % 2 === 1,

@@ -18,6 +18,10 @@ export function median(values: readonly (number | null)[]): number | null {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+/** Whether any trial has enough packets for a percentile. */
+const known = (page: Page, name: (typeof percentileNames)[number]): boolean =>
+  page.trials.some((t) => t.latency_ns[name] !== null || t.from_tx_ns[name] !== null || t.send_lag_ns[name] !== null);
+
 export function trialTable(page: Page, selection: Selection): Table {
   const short = shortNames(page.variables);
   const of = (line: Line, get: (trial: Trial) => number | null) => median(line.counted.map((t) => get(page.trials[t]!)));
@@ -38,7 +42,7 @@ export function trialTable(page: Page, selection: Selection): Table {
     { title: "offered", unit: "pps", hint: "Packets a second that were really sent", cell: (line) => number(of(line, (t) => t.offered_pps), grouped) },
     { title: "received", unit: "pps", cell: (line) => number(of(line, (t) => t.received_pps), grouped) },
     { title: "loss", unit: "%", cell: (line) => number(of(line, (t) => (t.loss_ratio === null ? null : 100 * t.loss_ratio)), significant) },
-    ...percentileNames.map((name): Column<Line> => ({
+    ...percentileNames.filter((name) => known(page, name)).map((name): Column<Line> => ({
       title: percentileTitle(name), unit: "µs",
       hint: name.startsWith("p") ? "A dash where too few packets were measured to tell" : "",
       cell: (line) => number(of(line, (t) => scaled(t[`${selection.metric}_ns`][name])), (us) => micros(us * 1000)),
