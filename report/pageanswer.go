@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
@@ -18,15 +19,45 @@ const (
 // pageAnswer is what a result says, in sentences: what its trials decide, what searches found, or, where nothing can be
 // ranked, the latencies by the swept variable; then what was lost, and what the host had a part in.
 func pageAnswer(r *result.Result) []string {
-	shown := r.Shown()
-	lines := append(Answer(r.Summary), foundSentences(r.Searches)...)
-	if len(r.Searches) == 0 && !ranks(r.Summary) {
-		lines = append(lines, latencySentences(Groups(shown))...)
+	summary := r.Summary
+	summary.Trials = r.Shown()
+	if ofStretches(r, summary.Trials) {
+		return stretchSentences(r, summary.Trials)
 	}
-	if text := lossSentence(Groups(shown)); text != "" {
-		lines = append(lines, text)
+	lines := append(Answer(summary), foundSentences(r.Searches)...)
+	if len(r.Searches) == 0 { // a search loses packets deliberately
+		if !ranks(summary) {
+			lines = append(lines, latencySentences(Groups(summary.Trials))...)
+		}
+		if text := lossSentence(Groups(summary.Trials)); text != "" {
+			lines = append(lines, text)
+		}
 	}
-	return append(lines, verdictSentences(shown)...)
+	return append(lines, verdictSentences(r.Summary.Trials)...)
+}
+
+// ofStretches reports whether the packets of a result are stretches in which a CPU or a thread did not run.
+func ofStretches(r *result.Result, trials []result.Trial) bool {
+	if len(trials) == 0 {
+		return false
+	}
+	details, err := r.TrialFolder(trials[0].ID).Details()
+	return err == nil && details.OfStretches()
+}
+
+// stretchSentences tell how much of its time each CPU or thread lost, and the longest stretch.
+func stretchSentences(r *result.Result, trials []result.Trial) []string {
+	var lines []string
+	for _, t := range trials[:min(len(trials), 2*mostAnswered)] {
+		details, err := r.TrialFolder(t.ID).Details()
+		if err != nil || t.Latency.Mean == nil || t.Latency.Max == nil {
+			continue
+		}
+		lost := time.Duration(*t.Latency.Mean * float64(t.RxPackets))
+		lines = append(lines, fmt.Sprintf("%s: taken away for %v of %v, in %s gaps; the longest took %v.", whereText(t.Variables), roughly(lost),
+			roughly(time.Duration(details.DurationNs)), terminal.Grouped(float64(t.RxPackets)), roughly(time.Duration(*t.Latency.Max))))
+	}
+	return lines
 }
 
 // foundSentences are the first findings of searches.
@@ -262,7 +293,7 @@ func verdictSentences(trials []result.Trial) []string {
 		lines = append(lines, fmt.Sprintf("%d of %s did not do what was asked and count in no median, unless a combination has no others.", n, terminal.Count(len(trials), "trial")))
 	}
 	if n := counts[result.Noisy]; n > 0 {
-		lines = append(lines, fmt.Sprintf("The host disturbed %d of %s: the tails of these are its doing, too.", n, terminal.Count(len(trials), "trial")))
+		lines = append(lines, fmt.Sprintf("The host disturbed %d of %s: a tail there is its doing, too.", n, terminal.Count(len(trials), "trial")))
 	}
 	return lines
 }

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"math/rand"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"nines.dev/nines/result"
 )
@@ -101,5 +103,43 @@ func TestAPlotThatSaysNothingIsNotDrawn(t *testing.T) {
 	lossy := Chosen{Kind: result.FigureRate, Series: []Series{{Points: []SeriesPoint{{X: 1000, Y: 900, Low: 900}}}}}
 	if lossy.tellsNothing() {
 		t.Error("a loss of a tenth is not drawn")
+	}
+}
+
+// TestTheAnswerOfGapsIsNotOfPackets: the packets of nines trace are stretches in which a CPU did not run.
+func TestTheAnswerOfGapsIsNotOfPackets(t *testing.T) {
+	w, err := result.Create(t.TempDir(), "jitter", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := simulation{seconds: 1}.trial(rand.New(rand.NewSource(1)), "veth", 1000, 1)
+	r.Trial.Variables, r.Details.Role = map[string]any{"cpu": 3.0}, result.JitterRole
+	if _, err := w.AddTrial(r); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	of, err := result.Open(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := pageAnswer(of)
+	if len(lines) != 1 || !strings.HasPrefix(lines[0], "cpu 3: taken away for ") || !strings.Contains(lines[0], " of 1s, in 1,000 gaps; the longest took ") {
+		t.Errorf("the answer is %q", lines)
+	}
+	if p := newPageData(of, nil); len(p.Figures) > 0 {
+		t.Errorf("the page draws %d figures of rates", len(p.Figures))
+	}
+}
+
+// TestTheAnswerOfASearchIsWhatItFound: its trials lose packets deliberately, and rank nothing.
+func TestTheAnswerOfASearchIsWhatItFound(t *testing.T) {
+	found := 123_456.0
+	trials := []result.Trial{{ID: "0001", Search: "0001", TxPackets: 10, LostPackets: 5, RxPackets: 5, Verdict: result.Clean}}
+	r := &result.Result{Summary: result.Summary{Trials: trials}, Searches: []result.Search{{ID: "0001", Method: "mlrsearch", Conformant: true, Variables: map[string]any{},
+		Trials: []result.SearchTrial{{ID: "0001"}}, Findings: []result.Finding{{Name: "NDR", Unit: "packets/s", Value: &found}}}}}
+	if lines := pageAnswer(r); !slices.Equal(lines, []string{"NDR is 123,456 packets/s."}) {
+		t.Errorf("the answer is %q", lines)
 	}
 }

@@ -5,10 +5,22 @@ import (
 	"time"
 )
 
+// The roles of trials of 'nines trace jitter' and 'nines trace record', whose packets are stretches in which a CPU or a
+// program's thread did not run.
+const (
+	JitterRole  = "jitter"
+	ProgramRole = "program"
+)
+
+// OfStretches reports whether a trial's packets are such stretches.
+func (d *Details) OfStretches() bool {
+	return d != nil && (d.Role == JitterRole || d.Role == ProgramRole)
+}
+
 // Details is trials/NNNN/details.json: the basis of a trial's verdict and the data that the page
 // draws, in addition to the summary. All times are nanoseconds of CLOCK_MONOTONIC.
 type Details struct {
-	Role        string  `json:"role"` // "loop", "generate+sink", "capture" or "scripts"
+	Role        string  `json:"role"` // "loop", "generate+sink", "capture", "scripts", JitterRole or ProgramRole
 	IntendedPPS float64 `json:"intended_pps"`
 	// IntendedPackets is the number of packets in the schedule; 0: unknown.
 	IntendedPackets uint64 `json:"intended_packets,omitempty"`

@@ -54,9 +54,9 @@ func (r *Report) record(s *Subject) result.Record {
 		aSecond = float64(count) / r.Elapsed.Seconds()
 	}
 	variables := map[string]any{threadVariable: s.Name}
-	role, packets := "program", "stretches in which the thread could have run and did not"
+	role, packets := result.ProgramRole, "stretches in which the thread could have run and did not"
 	if s.thread.Spins {
-		variables, role, packets = map[string]any{cpuVariable: s.CPU}, "jitter", "the gaps of a thread that spins"
+		variables, role, packets = map[string]any{cpuVariable: s.CPU}, result.JitterRole, "the gaps of a thread that spins"
 	} else if r.sameName(s.Name) {
 		variables["tid"] = s.TID
 	}

@@ -13,9 +13,6 @@ import (
 // one.
 const mostThreads = mostLooks - 1
 
-// stretchRoles are those of the trials of 'nines trace', whose packets are stretches in which a thread did not run.
-var stretchRoles = []string{"jitter", "program"}
-
 // jitter plots what kept the threads and CPUs of the packets' path from running: when, and for how long. Of a result of
 // 'nines trace jitter' these are the longest gaps of each CPU.
 func (s *selection) jitter() (*Figure, error) {
@@ -83,7 +80,7 @@ func (s *selection) interruptions(g report.Group) (map[string][]Point, error) {
 // gaps adds the longest gaps of a CPU or a thread, which are the packets of a measurement of jitter.
 func (s *selection) gaps(t result.Trial, threads map[string][]Point) error {
 	of := slices.IndexFunc(s.trials, func(e report.Evidence) bool { return e.Trial.ID == t.ID })
-	if d := s.trials[of].Details; d == nil || !slices.Contains(stretchRoles, d.Role) {
+	if !s.trials[of].Details.OfStretches() {
 		return nil
 	}
 	outliers, err := s.folder(t.ID).Outliers()

@@ -163,7 +163,7 @@ func TestJitterHasTheInterruptionsOfEachThread(t *testing.T) {
 	}
 	// The packets of a measurement of jitter are gaps.
 	gaps := record(map[string]any{"cpu": 1.0}, 1, 1000, 4000, 0)
-	gaps.Details.Role = "jitter"
+	gaps.Details.Role = result.JitterRole
 	if f = mustMake(t, Options{Kind: Jitter}, made{name: "g", records: []result.Record{gaps}}.open(t)); len(f.Series) != 1 || len(f.Series[0].Points) != len(gaps.Outliers) {
 		t.Errorf("%s", labels(f))
 	}

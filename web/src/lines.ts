@@ -68,16 +68,18 @@ export function labelOf(variables: Variables, names: readonly string[]): string 
     .map((name) => {
       const value = variables[name];
       const text = readable(value);
-      // A number alone does not show its unit.
-      return typeof value === "string" ? text : `${text} ${unitOf(short.get(name) ?? name)}`;
+      // A number alone does not show what it is.
+      const shortName = short.get(name) ?? name;
+      const unit = unitOf(shortName);
+      return typeof value === "string" ? text : unit ? `${text} ${unit}` : `${shortName} ${text}`;
     });
   return parts.join(" · ") || "all trials";
 }
 
-/** The unit at the end of a name: "rate_pps" counts pps; otherwise the name itself. */
-function unitOf(name: string): string {
+/** The unit at the end of a name: "rate_pps" counts pps. */
+function unitOf(name: string): string | undefined {
   const units: Record<string, string> = { pps: "pps", bytes: "bytes", ns: "ns", us: "µs", ms: "ms" };
-  return units[name.slice(name.lastIndexOf("_") + 1)] ?? name;
+  return units[name.slice(name.lastIndexOf("_") + 1)];
 }
 
 interface Style {

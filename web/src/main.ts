@@ -3,7 +3,7 @@
 
 import { outlierChart, slowestOf } from "./charts/outliers.ts";
 import type { Frame } from "./charts/frame.ts";
-import { ofCaptures } from "./charts/percentiles.ts";
+import { ofCaptures, ofStretches } from "./charts/percentiles.ts";
 import type { Page } from "./data.ts";
 import { readPage } from "./page.ts";
 import { h, section, toggle } from "./dom.ts";
@@ -59,7 +59,7 @@ function partsOf(page: Page, selection: Selection): Part[] {
     latencySection(page, selection, figure),
     ...figureSections(page, selection, figure),
     section("trials", "Trials", null, trialTable(page, selection).element),
-    all > 0 ? section("outliers", "Slowest packets over time", "Of each trial the slowest packet of each thousand, and at least the 50 slowest.",
+    all > 0 ? section("outliers", ofStretches(page) ? "Longest gaps over time" : "Slowest packets over time", ofStretches(page) ? "Of each trial the longest gap of each thousand, and at least the 50 longest." : "Of each trial the slowest packet of each thousand, and at least the 50 slowest.",
       h("div", { class: "tools left" },
         page.trials.some((t) => slowestOf(t).length < t.outliers.length)
           ? toggle("ordinary", kept < all ? `the ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} in outliers.csv` : `all ${all.toLocaleString("en")} in outliers.csv`, false, (on) => selection.change(() => (selection.ordinary = on))) : null,
@@ -71,7 +71,7 @@ function partsOf(page: Page, selection: Selection): Part[] {
     page.packets.length > 0 ? section("packets", "Every packet", "Of trials whose packets were all recorded or captured: loss, reordering (RFC 4737), delay variation (RFC 5481) and gaps, of all packets and of each flow.",
       packetTable(page, selection).element) : null,
     pairSection(page, selection, figure),
-    rateSection(page, selection, figure),
+    ofStretches(page) ? null : rateSection(page, selection, figure),
     scripts,
     verdicts,
     instrument(page, selection),

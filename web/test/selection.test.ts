@@ -46,6 +46,7 @@ test("a line for each combination, or for each trial", () => {
   assert.equal(linesOf(p, "each")[1]!.label, "bridge · 1,000 pps · repeat 2");
   assert.equal(verdictText(linesOf(p, "together")[0]!.verdicts), "noisy 1/2");
   assert.equal(labelOf({}, ["a"]), "all trials");
+  assert.equal(labelOf({ cpu: 3, "traffic.frame_bytes": 64 }, ["cpu", "traffic.frame_bytes"]), "cpu 3 · 64 bytes");
 });
 
 test("invalid trials have no median, and what is drawn of them says so", () => {

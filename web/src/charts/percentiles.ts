@@ -30,8 +30,14 @@ export function ofCaptures(page: Page): boolean {
   return page.trials.length > 0 && page.trials.every((t) => t.details?.role === "capture");
 }
 
+/** Whether the packets are stretches in which a CPU or a thread did not run, as 'nines trace' finds them. */
+export function ofStretches(page: Page): boolean {
+  return page.trials.length > 0 && page.trials.every((t) => t.details?.role === "jitter" || t.details?.role === "program");
+}
+
 /** The full title of a metric. */
 export function metricTitle(page: Page, metric: Metric): string {
+  if (ofStretches(page)) return "Length of the gaps";
   return ofCaptures(page) ? "Latency from the first capture to the second" : metricTitles[metric];
 }
 
@@ -156,7 +162,7 @@ export function percentileChart(page: Page, selection: Selection): Frame {
       },
       axes: [
         axis({
-          label: "percentile of packets", size: 28,
+          label: ofStretches(page) ? "percentile of gaps" : "percentile of packets", size: 28,
           splits: (plot) => ticks(plot).splits,
           values: (plot, splits) => splits.map((x) => (ticks(plot).labelled.has(x) ? percentileAt(x) : "")),
         }),
@@ -194,7 +200,7 @@ export function percentileChart(page: Page, selection: Selection): Frame {
         const value = p.ys[at];
         if (value !== null && value !== undefined) rows.push({ colour: -1, dash: 0, label: `published: ${p.series}`, value: `${significant(value)} µs` });
       }
-      return { title: percentileAt(x), note: x >= 2 ? `1 packet in ${grouped(x)} is slower` : "", rows };
+      return { title: percentileAt(x), note: x >= 2 ? (ofStretches(page) ? `1 gap in ${grouped(x)} is longer` : `1 packet in ${grouped(x)} is slower`) : "", rows };
     }
   }
 }

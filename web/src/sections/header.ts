@@ -1,6 +1,7 @@
 // The head of the page: what was run and when, what it says, and with what verdict.
 
 import type { Page } from "../data.ts";
+import { ofStretches } from "../charts/percentiles.ts";
 import { h } from "../dom.ts";
 import { allVerdicts } from "../lines.ts";
 import { themeSwitch } from "../theme.ts";
@@ -25,6 +26,7 @@ export function header(page: Page): HTMLElement {
   const when = isNaN(started.getTime()) ? page.started : `${started.toISOString().slice(0, 10)} ${started.toISOString().slice(11, 19)} UTC`;
   const tile = (value: string, name: string, kind = "") => h("li", { class: kind }, h("b", null, value), h("span", null, name));
   const facts = purposes(page);
+  const stretches = ofStretches(page);
   return h("header", null,
     h("div", { class: "title" },
       h("div", null, h("h1", null, page.name || "unnamed"), h("p", { class: "when" }, h("time", { datetime: page.started }, when))),
@@ -32,8 +34,8 @@ export function header(page: Page): HTMLElement {
     page.answer.length === 0 ? null : h("div", { class: "answer" }, ...page.answer.map((sentence) => h("p", null, sentence))),
     h("ul", { class: "tiles" },
       tile(String(totals.trials), `${totals.trials === 1 ? "trial" : "trials"}${totals.shown < totals.trials ? `, ${totals.shown} of them below` : ""}`),
-      tile(totals.rx_packets.toLocaleString("en"), "packets, each one measured"),
-      tile(totals.lost_packets.toLocaleString("en"), "lost"),
+      tile(totals.rx_packets.toLocaleString("en"), stretches ? "gaps" : "packets, each one measured"),
+      stretches ? null : tile(totals.lost_packets.toLocaleString("en"), "lost"),
       totals.unsent_packets > 0 ? tile(totals.unsent_packets.toLocaleString("en"), "due and not sent") : null,
       ...shownVerdicts.map((verdict) => [verdict, totals.verdicts[verdict] ?? 0] as const).filter(([verdict, count]) => verdict !== "unmeasured" || count > 0)
         .map(([verdict, count]) => tile(String(count), verdict, verdict))),

@@ -1,6 +1,6 @@
 // The curves: latency by percentile of the lines that the reader chose, and which these are.
 
-import { ofCaptures, metricNames, percentileChart } from "../charts/percentiles.ts";
+import { metricNames, ofCaptures, ofStretches, percentileChart } from "../charts/percentiles.ts";
 import { swatch, type Frame } from "../charts/frame.ts";
 import type { Page } from "../data.ts";
 import { choice, h, section, toggle } from "../dom.ts";
@@ -13,10 +13,11 @@ const wholeLegend = 24;
 const longestLegend = 40;
 
 /** The drawn lines; a click removes one. */
-function legend(selection: Selection): HTMLElement {
+function legend(page: Page, selection: Selection): HTMLElement {
   const list = h("ul", { class: "legend", "aria-label": "Lines in the figures" });
   const update = () => {
     const all = selection.listed();
+    list.hidden = page.groups.length === 1 && selection.mode === "together"; // a single line needs no name
     const listed = all.length <= wholeLegend ? all : selection.shown();
     const more = listed.length - longestLegend;
     list.replaceChildren(...listed.slice(0, longestLegend).map((line) => {
@@ -65,10 +66,11 @@ function pooled(page: Page, selection: Selection): string {
 export function latencySection(page: Page, selection: Selection, figure: (frame: Frame) => HTMLElement): HTMLElement {
   const metrics = choice<Metric>("Latency", (Object.keys(metricNames) as Metric[]).map((m) => [m, metricNames[m]]), () => selection.metric,
     (metric) => selection.change(() => (selection.metric = metric)));
-  return section("latency", page.duets.length > 0 ? "Latency by percentile, both sides together" : "Latency by percentile", "Both axes are logarithmic: each further nine takes the same width. A line ends where its packets support no further percentile, at the maximum.",
-    h("div", { class: "tools left" }, ofCaptures(page) ? null : metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on)), swatch(-1, 0)) : null,
+  const title = ofStretches(page) ? "Length of the gaps by percentile" : page.duets.length > 0 ? "Latency by percentile, both sides together" : "Latency by percentile";
+  return section("latency", title, "Both axes are logarithmic: each further nine takes the same width. A line ends where its count supports no further percentile, at the maximum.",
+    h("div", { class: "tools left" }, ofCaptures(page) || ofStretches(page) ? null : metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on)), swatch(-1, 0)) : null,
       page.trials.some((t) => t.curves.undisturbed) ? toggle("undisturbed", "without the host's interruptions", true, (on) => selection.change(() => (selection.undisturbed = on))) : null),
-    figure(percentileChart(page, selection)), legend(selection),
+    figure(percentileChart(page, selection)), legend(page, selection),
     following(selection, () => drawn(selection)), following(selection, () => pooled(page, selection)),
     page.wakes ? h("p", { class: "hint" }, page.wakes) : null,
     ...(page.undisturbed ?? []).map((line) => h("p", { class: "hint" }, line)),
