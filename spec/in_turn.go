@@ -43,6 +43,7 @@ func (f *File) inTurn(sweep string, repeats int) error {
 	if runs, err := f.Runs(); err != nil || runs[0].Experiment.Repeat < repeats {
 		sets = append(sets, "repeat="+strconv.Itoa(repeats))
 	}
+	f.root = f.root.with([]string{"expect"}, nil).with([]string{"reference"}, nil) // of one variant
 	for _, set := range sets {
 		if err := f.Set(set); err != nil {
 			return err

@@ -65,6 +65,7 @@ func argumentsOffered() map[string]complete.Func {
 
 		"report":       complete.InOrder(complete.Results),
 		"explain":      complete.InOrder(complete.Results),
+		"expect":       complete.InOrder(complete.Results),
 		"compare":      complete.InOrder(complete.Results, complete.Results),
 		"figure":       complete.Each(complete.Results),
 		"export":       complete.InOrder(complete.Results),
@@ -102,6 +103,10 @@ func flagsOffered() map[string]complete.Func {
 		"--leaves":  complete.Words(spec.LeavesNames()...),
 		"--save":    complete.AnyFile,
 
+		"--junit":       complete.AnyFile,
+		"--markdown":    complete.AnyFile,
+		"--annotations": complete.Words("github"),
+
 		"plan --format":          complete.Words("table", "json"),
 		"inspect --format":       complete.Words("table", "json", "ssh", "ansible", "hosts"),
 		"graph --format":         complete.Words("svg", "mermaid", "dot"),
@@ -133,6 +138,8 @@ func flagsOffered() map[string]complete.Func {
 		"duet --b":             complete.Sets(builtInDuet),
 		"duet --ask":           complete.Words(spec.Asks()...),
 		"compare --reference":  complete.Results,
+		"expect --reference":   complete.Results,
+		"expect --from":        complete.ExperimentFiles,
 		"compare --by":         complete.Values,
 		"results ls --name":    complete.ExperimentNames,
 		"results ls --var":     complete.Values,

@@ -97,46 +97,67 @@ func (k expectCall) run(c *cobra.Command, dir string) error {
 
 // expected is what the call, or the file, expects.
 func (k expectCall) expected(dir string) (expected, error) {
-	var e expected
-	var file *spec.File
-	var err error
+	kept, keptErr := keptFile(dir)
+	e, err := k.asked(dir, kept, keptErr)
+	if err != nil || keptErr != nil {
+		return e, err
+	}
+	runs, err := kept.Runs()
+	if err != nil {
+		return e, nil // another version of nines wrote it: what was planned is not known
+	}
+	for _, run := range runs {
+		e.planned = append(e.planned, run.VariableMap())
+	}
+	return e, nil
+}
+
+// asked takes the expectations of the call, of the file that it names, or of the kept one.
+func (k expectCall) asked(dir string, kept *spec.File, keptErr error) (expected, error) {
 	switch {
 	case len(k.that) > 0:
-		for _, text := range k.that {
-			one, err := spec.ReadExpectation("--that", text)
-			if err != nil {
-				return e, err
-			}
-			e.asked = append(e.asked, expectation.Asked{Expectation: one})
-		}
-		if len(k.reference) == 0 && e.needsReference() {
-			return e, exit.Wrongf("--that compares with a reference: name its result with --reference DIR")
-		}
-		return e, e.refer(k.reference)
+		return k.ofCall()
 	case k.from != "":
-		file, err = loadFile(k.from, nil)
-	default:
-		file, err = keptFile(dir)
+		file, err := loadFile(k.from, nil)
+		if err != nil {
+			return expected{}, err
+		}
+		if _, err := file.Runs(); err != nil {
+			return expected{}, err
+		}
+		return k.ofFile(file)
+	case keptErr != nil:
+		return expected{}, keptErr
 	}
-	if err != nil {
-		return e, err
+	e, err := k.ofFile(kept)
+	e.ofOriginal(dir, kept.Origin())
+	return e, err
+}
+
+func (k expectCall) ofCall() (expected, error) {
+	var e expected
+	for _, text := range k.that {
+		one, err := spec.ReadExpectation("--that", text)
+		if err != nil {
+			return e, err
+		}
+		e.asked = append(e.asked, expectation.Asked{Expectation: one})
 	}
-	if _, err := file.Runs(); err != nil && k.from != "" {
-		return e, err
+	if len(k.reference) == 0 && e.needsReference() {
+		return e, exit.Wrongf("--that compares with a reference: name its result with --reference DIR")
 	}
+	return e, e.refer(k.reference)
+}
+
+func (k expectCall) ofFile(file *spec.File) (expected, error) {
 	if len(k.reference) > 0 {
 		file.UseReferences(k.reference)
 	}
-	if e, err = expectedBy(file); err != nil {
-		return e, err
+	e, err := expectedBy(file)
+	if err == nil && len(e.asked) == 0 {
+		err = exit.Wrongf("%s expects nothing; write expect: [p99 < 100us] into the file, or --that 'p99 < 100us'", file.Name())
 	}
-	if len(e.asked) == 0 {
-		return e, exit.Wrongf("%s expects nothing; write expect: [p99 < 100us] into the file, or --that 'p99 < 100us'", file.Name())
-	}
-	if k.from == "" {
-		e.ofOriginal(dir, file.Origin())
-	}
-	return e, nil
+	return e, err
 }
 
 // ofOriginal gives expectations of a kept copy their places in the original, if that is still the same.

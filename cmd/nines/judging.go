@@ -42,6 +42,8 @@ func (k *judging) check(c *cobra.Command) error {
 type expected struct {
 	asked      []expectation.Asked
 	references []*result.Result
+	// planned are the combinations that the result should have; nil where that is not known.
+	planned []map[string]any
 }
 
 // expectedBy is what a file expects; references that cannot be read are an error, before anything is measured.
@@ -85,7 +87,7 @@ func (e *expected) needsReference() bool {
 
 // judge decides what is expected of a result.
 func (e *expected) judge(r *result.Result) (expectation.Judgements, error) {
-	return expectation.Judge(expectation.Options{Result: r, Reference: e.references, Asked: e.asked})
+	return expectation.Judge(expectation.Options{Result: r, Reference: e.references, Asked: e.asked, Planned: e.planned})
 }
 
 // judgeFolder decides what is expected of a result that was just measured.

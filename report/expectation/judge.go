@@ -38,8 +38,14 @@ func judgeAll(o Options, g *gatherer) (Judgements, error) {
 	}
 	levels := levels{hold: confidence.Level, violate: 1 - (1-confidence.Level)/float64(max(cases, 1))}
 	references := newReferences(o.Reference)
+	missing := unmeasured(o)
 	for i, a := range o.Asked {
 		j := Judgement{Asked: a, Decision: expect.Holds}
+		for _, c := range missing {
+			if meets(c.Variables, a.Where) {
+				j.Cases, j.Decision = append(j.Cases, c), expect.Undecided
+			}
+		}
 		for _, group := range of[i] {
 			c, err := judge(a.Expectation, g, group, references, levels)
 			if err != nil {

@@ -268,3 +268,21 @@ func TestPagesOfCI(t *testing.T) {
 		t.Errorf("%v: %s", err, encoded)
 	}
 }
+
+// What was planned and has no trial is undecided, also if all that was measured is as expected.
+func TestWhatWasNotMeasuredIsUndecided(t *testing.T) {
+	m := newMade(9)
+	m.trials("veth", 6, 2000, m.steady)
+	m.result.Summary.Skipped = []result.Skipped{{Variables: map[string]any{"links.*.kind": "ovs"}, Reason: "Open vSwitch is not installed"}}
+	planned := []map[string]any{{"links.*.kind": "veth"}, {"links.*.kind": "xdp"}, {"links.*.kind": "ovs"}}
+	j, err := judgeAll(Options{Result: m.result, Asked: asked(t, "p99 < 1s", "p99 < 1s where kind=veth,xdp", "p99 < 1s where kind=veth"), Planned: planned}, m.gatherer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := decisions(j); got != "undecided undecided holds undecided holds holds" {
+		t.Error(got)
+	}
+	if c := j.List[0].Cases[0]; c.Sentence(j.List[0].Expectation) != "undecided: it was not measured: Open vSwitch is not installed" {
+		t.Error(c.Sentence(j.List[0].Expectation))
+	}
+}

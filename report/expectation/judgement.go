@@ -25,6 +25,8 @@ type Options struct {
 	// Reference are what quantities with "reference." are of: one result, or several of different days.
 	Reference []*result.Result
 	Asked     []Asked
+	// Planned are the combinations that the result's experiment has; those without a trial are undecided. Nil: not known.
+	Planned []map[string]any
 }
 
 // Judgements are the decisions on all expectations of a result.
