@@ -78,10 +78,13 @@ func (g *gatherer) know(q expect.Quantity, group report.Group) (known, error) {
 	return g.percentile(k, q, group)
 }
 
-// ofTrials is "2 of 6 trials are", or "the trial is".
+// ofTrials is "2 of 6 trials are", "all 6 trials are" or "the trial is".
 func ofTrials(n, all int) string {
-	if all == 1 {
+	switch {
+	case all == 1:
 		return "the trial is"
+	case n == all:
+		return fmt.Sprintf("all %d trials are", n)
 	}
 	return fmt.Sprintf("%d of %s %s", n, terminal.Count(all, "trial"), isAre(n))
 }

@@ -36,65 +36,74 @@ func newReferences(results []*result.Result) *references {
 // judge decides against the references. A host drifts from one time to another, so a single one decides nothing: of
 // comparisons of a version with itself, 30 to 52 % would find a difference (docs/statistics.md). References of three or
 // more days tell how much days differ.
-func (r *references) judge(c Case, e expect.Expectation, g *gatherer, group report.Group, subject known, l levels) (Case, error) {
+func (r *references) judge(c Case, e expect.Expectation, group report.Group, subject known, l levels) (Case, error) {
 	if len(r.of) == 0 {
 		c.Because = "there is no reference"
 		return c, nil
 	}
-	days := map[string][]float64{}
+	days, problem, err := r.days(*e.Bound.Other, group.Variables, l.hold)
+	switch {
+	case err != nil:
+		return c, err
+	case len(days) == 0:
+		c.Because = "the reference has no trial of these variables"
+		return c, nil
+	case len(days) < fewestDays:
+		c.Subject, c.Bound = sideBySide(e, subject, days, l.hold)
+		c.Because = fmt.Sprintf("the reference is of another time (%s), and a drift of the host cannot be told from a difference: "+
+			"compare the two versions side by side by 'nines duet', or in turn in one sweep, or give references of %d days or more",
+			strings.Join(slices.Sorted(maps.Keys(days)), ", "), fewestDays)
+		return c, nil
+	case problem != "":
+		c.Because = problem
+		return c, nil
+	}
+	y := yardstickOf(days)
+	subject.interval = y.widened(subject.interval)
+	subject.what += fmt.Sprintf(", against references of %s, whose spread is in the interval", terminal.Count(y.days, "day"))
+	bound := known{interval: func(float64) expect.Interval { return expect.Exact(y.mean) }}
+	return decided(c, e, subject, bound, l), nil
+}
+
+// days are what the references tell of a quantity on each of their days, and why one of them tells nothing.
+func (r *references) days(q expect.Quantity, variables map[string]any, level float64) (days map[string][]float64, problem string, err error) {
+	days = map[string][]float64{}
 	for i, of := range r.of {
-		at := slices.IndexFunc(r.groups[i], func(other report.Group) bool { return same(other.Variables, group.Variables) })
+		at := slices.IndexFunc(r.groups[i], func(other report.Group) bool { return same(other.Variables, variables) })
 		if at < 0 {
 			continue
 		}
-		k, err := of.know(*e.Bound.Other, r.groups[i][at])
+		k, err := of.know(q, r.groups[i][at])
 		if err != nil {
-			return c, err
+			return nil, "", err
 		}
 		if k.disturbed {
 			k.problem = strings.Join(k.suspect, "; ")
 		}
+		var values []float64
 		if k.problem != "" {
-			c.Because = of.result.Dir + ": " + k.problem
-			return c, nil
+			problem = of.result.Dir + ": " + k.problem
+		} else {
+			values = append(values, k.interval(level).Value)
 		}
 		day := of.result.Summary.Started.UTC().Format("2006-01-02")
-		days[day] = append(days[day], k.interval(l.hold).Value)
+		days[day] = append(days[day], values...)
 	}
-	if len(days) == 0 {
-		c.Because = "the reference has no trial of these variables"
-		return c, nil
+	return days, problem, nil
+}
+
+// sideBySide are the values of a result and of its references, where these decide nothing.
+func sideBySide(e expect.Expectation, subject known, days map[string][]float64, level float64) (s, b *expect.Interval) {
+	all := slices.Concat(slices.Collect(maps.Values(days))...)
+	if subject.problem != "" || len(all) == 0 {
+		return nil, nil
 	}
-	logs := logsOf(days)
-	if !slices.ContainsFunc(logs, func(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) }) && len(logs) >= fewestDays {
-		y := yardstick{math.Exp(stat.Mean(logs, nil)), stat.StdDev(logs, nil), len(logs)}
-		subject.interval = y.widened(subject.interval)
-		subject.what += fmt.Sprintf(", against references of %s, whose spread is in the interval", terminal.Count(len(logs), "day"))
-		bound := known{interval: func(float64) expect.Interval { return expect.Exact(y.mean) }}
-		return decided(c, e, subject, bound, l), nil
-	}
-	if subject.problem == "" {
-		s := subject.interval(l.hold)
-		b := e.Bound.Bounded(expect.Exact(math.Exp(stat.Mean(logs, nil))))
-		c.Subject, c.Bound = &s, &b
-	}
-	c.Because = fmt.Sprintf("the reference is of another time (%s), and a drift of the host cannot be told from a difference: "+
-		"compare the two versions side by side by 'nines duet', or in turn in one sweep, or give references of %d days or more",
-		strings.Join(slices.Sorted(maps.Keys(days)), ", "), fewestDays)
-	return c, nil
+	measured, limit := subject.interval(level), e.Bound.Bounded(expect.Exact(result.Median(all)))
+	return &measured, &limit
 }
 
 func same(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(x, y any) bool { return result.FormatVariable(x) == result.FormatVariable(y) })
-}
-
-// logsOf are the logarithms of what each day tells.
-func logsOf(days map[string][]float64) []float64 {
-	var logs []float64
-	for _, day := range slices.Sorted(maps.Keys(days)) {
-		logs = append(logs, math.Log(result.Median(days[day])))
-	}
-	return logs
 }
 
 // yardstick is how much a quantity differs from day to day, lognormally: the geometric mean of some days, and the
@@ -102,6 +111,14 @@ func logsOf(days map[string][]float64) []float64 {
 type yardstick struct {
 	mean, deviation float64
 	days            int
+}
+
+func yardstickOf(days map[string][]float64) yardstick {
+	var logs []float64
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		logs = append(logs, math.Log(result.Median(days[day])))
+	}
+	return yardstick{math.Exp(stat.Mean(logs, nil)), stat.StdDev(logs, nil), len(logs)}
 }
 
 // widened makes an interval at least as wide as one more day differs from the mean of the others by chance, which is

@@ -125,6 +125,9 @@ func (j Judgements) Headline() string {
 	if held == n && n == 1 {
 		return "the expectation holds"
 	}
+	if n == 1 {
+		return "the expectation is " + string(j.Decision)
+	}
 	if held == n {
 		return fmt.Sprintf("all %d expectations hold", n)
 	}
