@@ -35,6 +35,9 @@ func (f *File) checkExpectations(runs []Run, errs *collector) {
 			}
 		}
 	}
+	if n := f.root.get("expect"); n != nil && len(runs) > 0 && runs[0].Experiment.Traffic == nil {
+		errs.fail(n, "expect", "nothing is measured, as the file has no traffic", "", "add traffic: {from: …, to: …, rate_pps: 10000}, or remove the key")
+	}
 	if n := f.root.get("reference"); n != nil && len(f.expectations()) == 0 {
 		errs.fail(n, "reference", "nothing is compared with it", "", "write an expectation, such as expect: [p99 <= 1.1 * reference.p99], or remove the key")
 	}

@@ -43,6 +43,10 @@ func (f *File) duet() ([]Run, error) {
 // readSides reads what each side sets, and returns both as runs with their trees.
 func (f *File) readSides(base *node, errs *collector) []Run {
 	d := &sideReader{sweepReader{decoder: decoder{errs}, base: base, nullRemoves: true}}
+	alone := base // what is expected is of both sides
+	for _, key := range []string{"duet", "expect", "reference"} {
+		alone = alone.with([]string{key}, nil)
+	}
 	sides := make([]Run, 0, 2)
 	for _, name := range []string{SideA, SideB} {
 		path := "duet." + name
@@ -51,7 +55,7 @@ func (f *File) readSides(base *node, errs *collector) []Run {
 			d.fail(f.root.get("duet"), "duet", fmt.Sprintf("the key %q is missing", name), "", "add it; "+name+": {} is the file as it is")
 			continue
 		}
-		side := Run{tree: base.with([]string{"duet"}, nil)}
+		side := Run{tree: alone}
 		var changes []change
 		changes, side.Variables = d.settings(given, path, d.takes)
 		for _, c := range changes {

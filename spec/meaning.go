@@ -20,6 +20,8 @@ type Meaning struct {
 	Sweep []SweepMeaning `json:"sweep"`
 	// Duet says what the two sides are, and what is asked of them; nil without a duet.
 	Duet *DuetMeaning `json:"duet,omitempty"`
+	// Expect is what has to be true of what is measured.
+	Expect []string `json:"expect,omitempty"`
 	// Traffic describes the first run's traffic in one line; empty without one.
 	Traffic string `json:"traffic,omitempty"`
 	// Management describes the management network in one line; empty without one.
@@ -83,6 +85,9 @@ func (f *File) Meaning() (*Meaning, error) {
 		e = runs[0].sides[0] // its names are the file's
 	}
 	m := &Meaning{File: f.name, Name: e.Name, Runs: len(runs), Repeat: e.Repeat, Sweep: []SweepMeaning{}, Links: []LinkMeaning{}}
+	for _, one := range f.Expectations() {
+		m.Expect = append(m.Expect, one.Text)
+	}
 	if e.Management != nil {
 		m.Management = e.Management.line()
 	}
@@ -262,6 +267,9 @@ func (m *Meaning) Write(w io.Writer) error {
 			maxima = fmt.Sprintf(" and %d at rate 0 for the maximum", m.Maxima)
 		}
 		row("trials", fmt.Sprintf("%d (runs %d, repeat %d)%s, %s in all with warm-up and drain", m.Trials, m.Runs, m.Repeat, maxima, took))
+	}
+	for _, text := range m.Expect {
+		row("expected", text)
 	}
 	return t.Write(w, terminal.Style{})
 }
