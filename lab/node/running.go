@@ -138,7 +138,7 @@ func Program(name string) (string, error) {
 	} else if err != nil {
 		return "", &exit.MissingError{
 			Capability: name, Reason: "there is no " + path,
-			Remedy: "nines and its programs are in one folder: copy the whole folder, and nines alone as a link (ln -s); or name the folder in NINES_LIBEXEC. In a checkout run make build",
+			Remedy: "nines stays in one folder with its programs: copy the whole folder and make a link to nines (ln -s), or name the folder in NINES_LIBEXEC; in a checkout, run make build",
 		}
 	}
 	return path, nil
