@@ -25,7 +25,8 @@ nines ($version~deb$VERSION_ID) $VERSION_CODENAME; urgency=medium
 
  -- $(sed -n 's/^Maintainer: //p' "$tree/debian/control")  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
-(cd "$tree" && dpkg-buildpackage --build=binary --no-sign >&2)
+# What it needs is installed by make setup, and not all of it as a package: -d.
+(cd "$tree" && dpkg-buildpackage -d --build=binary --no-sign >&2)
 mv "$work"/*.deb "$work"/*.buildinfo "$out/"
 echo "package: $out/nines_$version~deb${VERSION_ID}_amd64.deb"
 [ "${2:-}" != --tarball ] || "$root/hack/package/tarball.sh" "$out" "$tree"

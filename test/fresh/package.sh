@@ -48,9 +48,11 @@ measured() {
 	[ -z "$("$1" ls --format json | tr -d '[]\n ')" ]
 }
 
-# kept_while_used: without nines nobody could take a lab down.
+# kept_while_used: without nines nobody could take a lab down. An upgrade leaves it up.
 kept_while_used() {
 	nines up $examples/veth-pair.yaml >/dev/null
+	apt_quiet install -y --no-install-recommends --reinstall "$package"
+	nines exec a -- true
 	if apt_quiet purge -y nines; then
 		say "nines was removed under a lab"
 		return 1
