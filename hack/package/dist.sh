@@ -35,7 +35,6 @@ mkdir -p "$root/dist"
 mount --bind "$root/dist" "$rootfs/opt"
 enter
 timed 'make setup' inside 'make setup && hack/setup/install.sh package'
-timed 'wait for the build beside this one' share_compiled
 timed 'package' build dist ''
 [ -z "${TWICE:-}" ] || timed 'the same again, elsewhere' same
 keep

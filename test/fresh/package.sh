@@ -42,8 +42,8 @@ install_package() {
 measured() {
 	local dir
 	dir=$(mktemp -d)
-	"$1" run "$2/veth-pair.yaml" --set traffic.duration=200ms --set traffic.warmup=50ms --out "$dir" --format json >/tmp/summary.json
-	grep -q '"rx_packets": [1-9]' /tmp/summary.json
+	"$1" run "$2/veth-pair.yaml" --set traffic.duration=200ms --set traffic.warmup=50ms --out "$dir" --quiet
+	grep -q '"rx_packets": [1-9]' "$dir/latest/summary.json"
 	mkdir -p "$results" && cp -r "$dir/." "$results/" && rm -rf "$dir"
 	[ -z "$("$1" ls --format json | tr -d '[]\n ')" ]
 }
