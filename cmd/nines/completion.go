@@ -87,22 +87,25 @@ func argumentsOffered() map[string]complete.Func {
 // for all verbs. Numbers and times need no entry.
 func flagsOffered() map[string]complete.Func {
 	return map[string]complete.Func{
-		"--lab":     complete.Labs,
-		"--set":     complete.Sets(nil),
-		"--out":     complete.Folders,
-		"--format":  complete.Words("table", "json"),
-		"--host":    complete.AnyFile,
-		"--write":   complete.AnyFile,
-		"--file":    complete.AnyFile,
-		"--root":    complete.Folders,
-		"--socket":  complete.AnyFile,
-		"--kernel":  complete.Words(guestimage.KernelNames()...),
-		"--trial":   complete.Trials,
-		"--index":   complete.AnyFile,
-		"--service": complete.AnyFile, // a program of the user's
-		"--leaves":  complete.Words(spec.LeavesNames()...),
-		"--save":    complete.AnyFile,
-
+		"--lab":         complete.Labs,
+		"--set":         complete.Sets(nil),
+		"--out":         complete.Folders,
+		"--format":      complete.Words("table", "json"),
+		"--host":        complete.AnyFile,
+		"--write":       complete.AnyFile,
+		"--file":        complete.AnyFile,
+		"--root":        complete.Folders,
+		"--socket":      complete.AnyFile,
+		"--kernel":      complete.Words(guestimage.KernelNames()...),
+		"--trial":       complete.Trials,
+		"--index":       complete.AnyFile,
+		"--service":     complete.AnyFile, // a program of the user's
+		"--leaves":      complete.Words(spec.LeavesNames()...),
+		"--save":        complete.AnyFile,
+		"--reference":   complete.Results,
+		"--expect":      expectations,
+		"--that":        expectations,
+		"--from":        complete.ExperimentFiles,
 		"--junit":       complete.AnyFile,
 		"--markdown":    complete.AnyFile,
 		"--annotations": complete.Words("github"),
@@ -137,9 +140,6 @@ func flagsOffered() map[string]complete.Func {
 		"duet --a":             complete.Sets(builtInDuet),
 		"duet --b":             complete.Sets(builtInDuet),
 		"duet --ask":           complete.Words(spec.Asks()...),
-		"compare --reference":  complete.Results,
-		"expect --reference":   complete.Results,
-		"expect --from":        complete.ExperimentFiles,
 		"compare --by":         complete.Values,
 		"results ls --name":    complete.ExperimentNames,
 		"results ls --var":     complete.Values,
@@ -180,6 +180,9 @@ var freeText = []string{
 
 // captures offers what 'nines analyze' reads.
 var captures = complete.Files("pcap", "pcapng", "mscap", "gz", "zst")
+
+// expectations offers how those begin that are asked for most.
+var expectations = complete.Words("p50 <", "p99 <", "p99.9 <", "undisturbed.p99 <", "loss == 0", "b.p99 <= 1.05 * a.p99")
 
 // variants offers the words of nines try.
 func variants(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
