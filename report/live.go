@@ -81,12 +81,12 @@ func (l *Live) status(format string, args ...any) {
 }
 
 // Begin says that a trial begins.
-func (l *Live) Begin(variables map[string]any, repeat int) {
+func (l *Live) Begin(variables map[string]any, _ int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running, l.looked, l.decided = "", "", 0
 	if l.options.Total > 1 {
-		l.running = fmt.Sprintf("%s, repeat %d", Describe(variables), repeat)
+		l.running = Describe(variables) // its number tells the repeat
 	}
 	l.progress(Progress{Of: l.options.TrialTime})
 }

@@ -13,6 +13,9 @@ import (
 // liveLine is the interval between lines on a trial that runs, where nothing can be drawn over.
 const liveLine = 10 * time.Second
 
+// longTrial is from when on the line has the trial's own time beside that of all: a terminal may have 80 columns.
+const longTrial = 10 * time.Second
+
 // Progress is how a trial goes.
 type Progress struct {
 	// Done and Of are how long it has sent packets, and will; 0 if unknown.
@@ -31,23 +34,18 @@ type SoFar struct {
 	P99 *int64 `json:"p99"`
 }
 
-// String is "9,998 pps, no loss, p50 5.14 µs, p99 31.2 µs"; of a duet "p50 5.14 and 6.84 µs".
+// String is "9,998 pps, no loss, p50 5.14, p99 31.2 µs"; of a duet "p50 5.14 and 6.84, p99 31.2 and 30.1 µs".
 func (p Progress) String() string {
 	if p.Sent == 0 {
 		return ""
 	}
 	parts := []string{terminal.Grouped(p.RatePPS) + " pps", p.loss()}
-	for _, one := range []struct {
-		name string
-		of   func(SoFar) *int64
-	}{{"p50", func(s SoFar) *int64 { return s.P50 }}, {"p99", func(s SoFar) *int64 { return s.P99 }}} {
-		var texts []string
+	if len(p.Latency) > 0 {
+		var p50, p99 []string
 		for _, side := range p.Latency {
-			texts = append(texts, nsText(one.of(side)))
+			p50, p99 = append(p50, nsText(side.P50)), append(p99, nsText(side.P99))
 		}
-		if len(texts) > 0 {
-			parts = append(parts, one.name+" "+strings.Join(texts, " and ")+" µs")
-		}
+		parts = append(parts, "p50 "+strings.Join(p50, " and "), "p99 "+strings.Join(p99, " and ")+" µs")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -95,11 +93,13 @@ func (l *Live) progress(p Progress) {
 func (l *Live) course(p Progress) string {
 	parts := []string{l.number(l.done + 1)}
 	times := ""
-	if p.Of > 0 {
+	left, known := l.left()
+	known = known && !l.searching && l.options.Total > 1 // of a single trial its own time is what is left
+	if p.Of >= longTrial || p.Of > 0 && !known {
 		times = fmt.Sprintf("%s of %s", terminal.Span(min(p.Done, p.Of)), terminal.Span(p.Of))
 	}
-	if left, ok := l.left(); ok && !l.searching && l.options.Total > 1 { // of a single trial that is the time above
-		times += fmt.Sprintf(", about %s left", terminal.Span(left))
+	if known {
+		times += fmt.Sprintf(", %s left", terminal.Span(left))
 	}
 	for _, part := range []string{l.running, strings.TrimPrefix(times, ", "), l.looked, p.String(), l.verdicts()} {
 		if part != "" {
