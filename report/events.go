@@ -93,6 +93,9 @@ func (e *Events) Status(format string, args ...any) {
 	e.tell(event{Event: "doing", Text: fmt.Sprintf(format, args...)})
 }
 
+// Baseline says that a baseline begins.
+func (e *Events) Baseline() { e.tell(event{Event: "baseline"}) }
+
 // Begin says that a trial begins.
 func (e *Events) Begin(variables map[string]any, repeat int) {
 	e.tell(event{Event: "begin", Variables: variables, Repeat: repeat})

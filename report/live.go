@@ -39,6 +39,8 @@ type Live struct {
 	// searching is set during a search, whose length is unknown; said is when there last was a line on a trial that runs.
 	searching bool
 	said      time.Time
+	// alone is true while a baseline runs.
+	alone bool
 	// judged counts the verdicts of the trials so far.
 	judged map[result.Verdict]int
 	// looked is what the running duet has decided, of which that many are decided.
@@ -84,7 +86,7 @@ func (l *Live) status(format string, args ...any) {
 func (l *Live) Begin(variables map[string]any, _ int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running, l.looked, l.decided = "", "", 0
+	l.running, l.looked, l.decided, l.alone = "", "", 0, false
 	if l.options.Total > 1 {
 		l.running = Describe(variables) // its number tells the repeat
 	}

@@ -61,7 +61,7 @@ func (p Progress) loss() string {
 	lost := float64(p.Sent - p.Received)
 	percent := 100 * lost / float64(p.Sent)
 	if lost <= math.Max(1, p.RatePPS*underWay.Seconds()) {
-		return "loss below " + terminal.Digits(math.Ceil(percent*1000)/1000, 1) + " %"
+		return "loss < " + terminal.Digits(math.Ceil(percent*1000)/1000, 1) + " %"
 	}
 	return "loss " + terminal.Significant(percent) + " %"
 }
@@ -91,6 +91,9 @@ func (l *Live) progress(p Progress) {
 
 // course is the line of a trial that runs.
 func (l *Live) course(p Progress) string {
+	if l.alone {
+		return strings.TrimSpace(baselineText + "  " + p.String())
+	}
 	parts := []string{l.number(l.done + 1)}
 	times := ""
 	left, known := l.left()
@@ -107,6 +110,17 @@ func (l *Live) course(p Progress) string {
 		}
 	}
 	return strings.Join(parts, "  ")
+}
+
+// baselineText is what runs before and after all trials.
+const baselineText = "baseline of the generator alone"
+
+// Baseline says that a baseline begins.
+func (l *Live) Baseline() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alone = true
+	l.progress(Progress{})
 }
 
 // verdicts counts those of the trials so far: "so far 2 clean, 4 noisy".

@@ -73,7 +73,7 @@ func (l *Live) Searching(p SearchProgress) {
 	if len(p.Variables) > 0 {
 		l.running = Describe(p.Variables) + "  " + l.running
 	}
-	l.searching = true
+	l.searching, l.alone = true, false
 	if l.style.Terminal {
 		l.progress(Progress{Of: p.Lasts})
 		return

@@ -110,6 +110,14 @@ func TestLiveSaysHowATrialGoes(t *testing.T) {
 	live := NewLive(&out, LiveOptions{Total: 3, TrialTime: 30 * time.Second, Now: now.Now})
 	now.forward(30 * time.Second)
 	live.Trial(trial("0001", "veth", 1000, 1, 6900, 21000, -1, 812345))
+	live.style = terminal.Style{Terminal: true, Columns: 100}
+	live.Baseline()
+	live.Progress(Progress{Done: time.Second, Sent: 10, Received: 10, RatePPS: 10})
+	if !strings.Contains(out.String(), "\rbaseline of the generator alone  10 pps, no loss") {
+		t.Errorf("%q", out.String())
+	}
+	live.style = terminal.Style{}
+	live.line.Clear(&out)
 	live.Begin(map[string]any{"links.*.kind": "veth"}, 2)
 	out.Reset()
 	p := Progress{Done: 9 * time.Second, Of: 30 * time.Second, Sent: 90_000, Received: 90_000, RatePPS: 9998, Latency: []SoFar{{us(5), us(31)}}}
@@ -127,7 +135,7 @@ func TestLiveSaysHowATrialGoes(t *testing.T) {
 	for _, c := range []struct {
 		received uint64
 		want     string
-	}{{90_000, "no loss"}, {89_950, "loss below 0.06 %"}, {89_000, "loss 1.11 %"}, {90_010, "no loss"}} {
+	}{{90_000, "no loss"}, {89_950, "loss < 0.06 %"}, {89_000, "loss 1.11 %"}, {90_010, "no loss"}} {
 		p.Received = c.received
 		if got := p.loss(); got != c.want {
 			t.Errorf("%d of %d: %q, want %q", p.Received, p.Sent, got, c.want)

@@ -13,6 +13,7 @@ import (
 type view interface {
 	Say(format string, args ...any)
 	Status(format string, args ...any)
+	Baseline()
 	Begin(variables map[string]any, repeat int)
 	Progress(report.Progress)
 	Looked(result.Duet)
@@ -58,7 +59,8 @@ func (w *liveWatcher) Doing(what string) { w.live.Status("%s", what) }
 func (w *liveWatcher) Noted(note string) { w.live.Say("%s", note) }
 
 func (w *liveWatcher) Baseline(variables map[string]any) {
-	w.live.Status("baseline of the generator alone")
+	w.lasts = 0
+	w.live.Baseline()
 }
 
 func (w *liveWatcher) Trial(variables map[string]any, repeat int, lasts time.Duration) {
