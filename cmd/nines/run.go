@@ -31,6 +31,8 @@ type runCall struct {
 	out    string
 	format string
 	quiet  bool
+	// begins is called when nothing can refuse the measurement any longer; nil for nothing.
+	begins func() error
 	expecting
 	// resume is the folder of a result to continue, instead of a file to start with.
 	resume string
@@ -238,6 +240,11 @@ func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io
 	session, err := experiment.Begin(ctx)
 	if err != nil {
 		return err
+	}
+	if r.begins != nil {
+		if err := r.begins(); err != nil {
+			return errors.Join(err, session.End())
+		}
 	}
 	writer, err := r.writer(experiment, inventory)
 	if err != nil {

@@ -89,6 +89,9 @@ func wordsOf(c *cobra.Command, args []string) (words, after []string) {
 
 // try measures a draft: as a duet, or in turn where its variants cannot be one.
 func (t tryCall) try(ctx context.Context, stdout, stderr io.Writer) error {
+	if _, err := os.Lstat(t.save); t.save != "" && err == nil {
+		return isThere(t.save)
+	}
 	var err error
 	if t.words.Crowd, err = crowd(ctx); err != nil {
 		return err
@@ -101,29 +104,38 @@ func (t tryCall) try(ctx context.Context, stdout, stderr io.Writer) error {
 	if t.words.Crowd != "" {
 		terminal.Printf(stderr, "%s, so nines' threads sleep until packets come; --set traffic.wait=spin lets them poll\n", t.words.Crowd)
 	}
-	file, err := t.written(d)
-	if err == nil && d.IsDuet() {
-		if _, _, err = prepared(ctx, file); err != nil {
-			turn := d.InTurn()
-			inTurn, other := t.written(turn)
-			if other == nil {
-				if _, _, other = prepared(ctx, inTurn); other == nil {
-					terminal.Printf(stderr, "the two cannot stand side by side, so they take turns: %v\n", err)
-					d, file, err = turn, inTurn, nil
-				}
-			}
-		}
-	}
+	file, err := t.planned(ctx, d, stderr)
 	if err != nil {
 		return err
 	}
 	if t.save != "" {
-		if err := writeNew(t.save, file); err != nil {
-			return err
+		t.begins = func() error {
+			terminal.Printf(stderr, "the experiment is in %s\n", t.save)
+			return writeNew(t.save, file)
 		}
-		terminal.Printf(stderr, "wrote %s\n", t.save)
 	}
 	return t.measure(ctx, file, stdout, stderr)
+}
+
+// planned is a draft as a file that this host can measure: in turn where two variants cannot stand side by side.
+func (t tryCall) planned(ctx context.Context, d *draft.Draft, stderr io.Writer) (*spec.File, error) {
+	file, err := t.written(d)
+	if err != nil || !d.IsDuet() {
+		return file, err
+	}
+	_, _, why := prepared(ctx, file)
+	if why == nil {
+		return file, nil
+	}
+	turn, err := t.written(d.InTurn())
+	if err == nil {
+		_, _, err = prepared(ctx, turn)
+	}
+	if err != nil {
+		return nil, why // what is wrong with one of them, and not with both together
+	}
+	terminal.Printf(stderr, "the two cannot stand side by side, so they take turns: %v\n", why)
+	return turn, nil
 }
 
 // newDraft reads what is tried. The device has the runtime of the examples, if the host has it.
@@ -165,6 +177,11 @@ func (t tryCall) written(d *draft.Draft) (*spec.File, error) {
 	return file, nil
 }
 
+// isThere is why a file is not written.
+func isThere(path string) error {
+	return exit.Wrongf("%s is there already; name another file, or remove it", path)
+}
+
 // writeNew writes an experiment to a path at which there is nothing.
 func writeNew(path string, file *spec.File) error {
 	text, err := file.Effective()
@@ -173,7 +190,7 @@ func writeNew(path string, file *spec.File) error {
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return exit.Wrongf("%s is there already; name another file, or remove it", path)
+		return isThere(path)
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return exit.Wrongf("%s cannot be written: its folder does not exist", path)

@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
+	"nines.dev/nines/draft"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
@@ -85,5 +88,38 @@ func TestASavedFileIsWhatWasMeasured(t *testing.T) {
 	}
 	if !json.Valid([]byte(summary)) || !strings.Contains(said, `"event":"ended"`) {
 		t.Errorf("%s%s", summary, said)
+	}
+}
+
+// TestWhatCannotStandSideBySideTakesTurns: the host has the CPUs for one of two programs.
+func TestWhatCannotStandSideBySideTakesTurns(t *testing.T) {
+	labtest.Root(t)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("fwd", []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for sets, want := range map[string]struct{ duet, said bool }{
+		"": {duet: true}, fmt.Sprintf("nodes.dut.cpus=%d", runtime.NumCPU()-1): {said: true},
+	} {
+		d, err := draft.New(draft.Options{Name: "turns", Programs: []string{"./fwd 1", "./fwd 2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := tryCall{}
+		if sets != "" {
+			call.sets = []string{sets}
+		}
+		var said strings.Builder
+		file, err := call.planned(t.Context(), d, &said)
+		if err != nil {
+			t.Fatalf("%s: %v", sets, err)
+		}
+		runs, err := file.Runs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isDuet := runs[0].Experiment.Duet != nil; isDuet != want.duet || strings.Contains(said.String(), "they take turns") != want.said {
+			t.Errorf("%q: a duet %v, said %q", sets, isDuet, said.String())
+		}
 	}
 }
