@@ -105,6 +105,7 @@ fails at once and names its node.`,
 		},
 	}
 	c.Flags().StringVarP(&tag, "tag", "t", "", "the barrier's name, if there are several")
+	ignoreLoop(c)
 	return c
 }
 
@@ -126,6 +127,7 @@ func newUpload() *cobra.Command {
 		},
 	}
 	c.Flags().StringVarP(&name, "name", "n", "", "the file's name in the result (default: its own)")
+	c.Flags().StringVar(&name, "outfile", "", "the same, for pos")
 	ignoreLoop(c)
 	return c
 }
