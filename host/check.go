@@ -53,6 +53,9 @@ type Finding struct {
 	Missing int64 `json:"-"`
 }
 
+// CapabilityRoot is what a caller without root's rights lacks.
+const CapabilityRoot = "root"
+
 // String is the finding in one line.
 func (f Finding) String() string {
 	s := fmt.Sprintf("%s: %s: %s", f.Severity, f.Capability, f.Problem)
@@ -114,7 +117,7 @@ func checkPrivileges(inv *Inventory, needs Needs) []Finding {
 	if inv.Privileges.Root {
 		remedy = "root in a container may have fewer capabilities: give it these, or run nines outside"
 	}
-	return []Finding{{Severity: SeverityError, Capability: "root", Problem: "namespaces and links cannot be made without " + strings.Join(lacking, " and "),
+	return []Finding{{Severity: SeverityError, Capability: CapabilityRoot, Problem: "namespaces and links cannot be made without " + strings.Join(lacking, " and "),
 		Remedy: remedy, Works: "validate, plan, host, schema, report and compare work"}}
 }
 

@@ -63,7 +63,7 @@ func probeHere() ([]Feature, error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		missing := &exit.MissingError{Capability: FeatureNetns, Reason: "cannot make a network namespace", Err: err}
 		if errors.Is(err, unix.EPERM) {
-			missing.Capability, missing.Remedy = "root", "run as root, or with sudo; in a container also with CAP_SYS_ADMIN"
+			missing.Capability, missing.Remedy = CapabilityRoot, "run as root, or with sudo; in a container also with CAP_SYS_ADMIN"
 		}
 		return nil, missing
 	}

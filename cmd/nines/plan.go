@@ -44,8 +44,8 @@ The same file and host always give the same plan.
 A plan is for one run of the sweep: the first, or the one that --run names. --host plans
 for another machine, from an inventory that 'nines host' wrote there. The end of the
 output lists what that host lacks for the experiment. If that list contains an error,
-'nines run' refuses to start. With --format json the list is "findings", beside the
-keys of a result folder's plan.json.`,
+'nines run' refuses to start, and the exit code is 3, or 0 if only root is missing. With
+--format json the list is "findings", beside the keys of a result folder's plan.json.`,
 		Example: `  nines plan lab.yaml
   nines plan lab.yaml --set nodes.dut.cpus=2
   nines plan lab.yaml --run 3
@@ -60,12 +60,14 @@ keys of a result folder's plan.json.`,
 				return err
 			}
 			if call.format == "json" {
-				return command.WriteJSON(c.OutOrStdout(), planOutput{p, findings})
+				err = command.WriteJSON(c.OutOrStdout(), planOutput{p, findings})
+			} else if err = p.Write(c.OutOrStdout()); err == nil {
+				err = writeFindings(c.OutOrStdout(), findings)
 			}
-			if err := p.Write(c.OutOrStdout()); err != nil {
+			if err != nil {
 				return err
 			}
-			return writeFindings(c.OutOrStdout(), findings)
+			return refusing(findings)
 		},
 	}
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
@@ -118,6 +120,20 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 	}
 	findings := host.Check(inv, plan.Needs(exp))
 	return made, append(findings, doctor.Brief(inv, doctor.Planned{Experiment: exp, Plan: made})...), nil
+}
+
+// refusing is an error if 'nines run' would refuse to start on the host for root: planning needs no rights.
+func refusing(findings []host.Finding) error {
+	errors := 0
+	for _, f := range findings {
+		if f.Severity == host.SeverityError && f.Capability != host.CapabilityRoot {
+			errors++
+		}
+	}
+	if errors == 0 {
+		return nil
+	}
+	return exit.Lacksf("'nines run' would refuse to start on this host: %s above", terminal.Count(errors, "error"))
 }
 
 // writeFindings lists what the host lacks, and what will affect the results.
