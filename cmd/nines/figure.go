@@ -86,7 +86,7 @@ caption.`,
 	f.StringVar(&call.percentile, "percentile", "p99", "for the kind latency: min, mean, p50, …, p99.9999, max")
 	f.DurationVar(&call.maxLatency, "max-latency", 0, "end of the latency axis, such as 1000us (default: the maximum)")
 	f.StringVar(&call.bins, "bins", "log", "for the kind histogram: log, or linear for bins of equal width")
-	f.IntVar(&call.slowest, "slowest", 0, "for the kind worst: how many packets of each trial (default: one in 1000, at least 50)")
+	f.IntVar(&call.slowest, "slowest", 0, "for the kind worst: how many packets of each trial (default: one in 100, at least 50)")
 	f.BoolVar(&call.undisturbed, "undisturbed", false, "for the kind hdr: also draw the latencies without the host's interruptions")
 	f.StringArrayVar(&call.published, "published", nil, "also draw the published points of this file, FILE or FILE=LABEL (repeatable)")
 	f.StringVar(&call.source, "source", "", "the source of the --published points (default: the files' names)")

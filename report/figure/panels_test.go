@@ -139,10 +139,10 @@ func TestWorstLeavesOutTheBulk(t *testing.T) {
 	m.records = append(m.records, r)
 	in := m.open(t)
 	f := mustMake(t, Options{Kind: Worst}, in)
-	if got := len(f.Series[0].Points); got != leastSlowest || !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "of each trial the slowest packet of each 1000") }) {
+	if got := len(f.Series[0].Points); got != 20_000/slowestShare || !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "of each trial the slowest packet of each 100 ") }) {
 		t.Errorf("%d packets are drawn, notes %q", got, f.Notes)
 	}
-	if f = mustMake(t, Options{Kind: Worst, Slowest: 200}, in); len(f.Series[0].Points) != 200 || f.Notes[0] != "of each trial the 200 slowest packets are drawn" {
+	if f = mustMake(t, Options{Kind: Worst, Slowest: 70}, in); len(f.Series[0].Points) != 70 || f.Notes[0] != "of each trial the 70 slowest packets are drawn" {
 		t.Errorf("%d packets are drawn, notes %q", len(f.Series[0].Points), f.Notes)
 	}
 }

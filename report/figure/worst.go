@@ -13,7 +13,7 @@ const mostDots = 5000
 
 // Of a trial the slowest packets are drawn, so many in all: outliers.csv of a short trial also has ordinary ones.
 const (
-	slowestShare = 1000 // one in so many
+	slowestShare = 100 // one in so many
 	leastSlowest = 50
 )
 

@@ -59,7 +59,7 @@ function partsOf(page: Page, selection: Selection): Part[] {
     latencySection(page, selection, figure),
     ...figureSections(page, selection, figure),
     section("trials", "Trials", null, trialTable(page, selection).element),
-    all > 0 ? section("outliers", ofStretches(page) ? "Longest gaps over time" : "Slowest packets over time", ofStretches(page) ? "Of each trial the longest gap of each thousand, and at least the 50 longest." : "Of each trial the slowest packet of each thousand, and at least the 50 slowest.",
+    all > 0 ? section("outliers", ofStretches(page) ? "Longest gaps over time" : "Slowest packets over time", ofStretches(page) ? "Of each trial the longest gap of each hundred, and at least the 50 longest." : "Of each trial the slowest packet of each hundred, and at least the 50 slowest.",
       h("div", { class: "tools left" },
         page.trials.some((t) => slowestOf(t).length < t.outliers.length)
           ? toggle("ordinary", kept < all ? `the ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} in outliers.csv` : `all ${all.toLocaleString("en")} in outliers.csv`, false, (on) => selection.change(() => (selection.ordinary = on))) : null,

@@ -205,5 +205,5 @@ test("of a short trial the slowest packets are drawn, not the ordinary ones", ()
   const drawn = slowestOf({ ...trial("veth", 1000, 1), outliers });
   assert.equal(drawn.length, 50);
   assert.ok(drawn.every((row) => row[1] >= 150) && drawn.every((row, i) => i === 0 || row[0] > drawn[i - 1]![0]));
-  assert.equal(slowestOf({ ...trial("veth", 100_000, 1), outliers }).length, 100);
+  assert.equal(slowestOf({ ...trial("veth", 10_000, 1), outliers }).length, 100);
 });

@@ -8,9 +8,9 @@ import type { Selection } from "../selection.ts";
 import type { Frame } from "./frame.ts";
 import { scatter, type Point } from "./scatter.ts";
 
-/** How many of a trial's packets are drawn, of which the page may have more: one in a thousand, as in figures for papers
+/** How many of a trial's packets are drawn, of which the page may have more: one in a hundred, as in figures for papers
  * (report/figure/worst.go). outliers.csv of a short trial has ordinary packets, too. */
-const slowestShare = 1000;
+const slowestShare = 100;
 const leastSlowest = 50;
 
 /** The rows of a trial's slowest packets, in their order. */
