@@ -117,7 +117,13 @@ func (s *selection) noteVerdicts() {
 		counts[t.Trial.Verdict]++
 	}
 	for _, verdict := range []result.Verdict{result.Noisy, result.Invalid} {
-		if n := counts[verdict]; n > 0 {
+		switch n := counts[verdict]; {
+		case n == 0:
+		case len(s.trials) == 1:
+			s.note("the trial is %s", verdict)
+		case n == 1:
+			s.note("1 of the %d trials is %s", len(s.trials), verdict)
+		default:
 			s.note("%d of the %d trials are %s", n, len(s.trials), verdict)
 		}
 	}

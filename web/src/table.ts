@@ -49,6 +49,7 @@ export interface Table {
 export function table<Row>(options: TableOptions<Row>): Table {
   let sortedBy: number | null = null;
   let descending = false;
+  let count = 0; // of rows
   const { columns } = options;
   const beside = columns.filter((column) => !column.below);
   const below = columns.filter((column) => column.below);
@@ -79,13 +80,12 @@ export function table<Row>(options: TableOptions<Row>): Table {
 
   /** Says how many rows there are where the table shows a part of them, and lets the reader see all. */
   function tellCut(): void {
-    const all = options.rows().length;
     const isWhole = region.classList.contains("whole");
     const hidden = region.scrollHeight > region.clientHeight + 1;
     cut.hidden = !hidden && !isWhole;
     region.classList.toggle("more", hidden);
-    cut.firstElementChild!.textContent = hidden ? `${all} rows: scroll in the table, or` : "";
-    whole.textContent = isWhole ? "Show fewer rows" : `Show all ${all} rows`;
+    cut.firstElementChild!.textContent = hidden ? `${count} rows: scroll in the table, or` : "";
+    whole.textContent = isWhole ? "Show fewer rows" : `Show all ${count} rows`;
   }
   new ResizeObserver(tellCut).observe(region);
 
@@ -105,6 +105,7 @@ export function table<Row>(options: TableOptions<Row>): Table {
     // A check box keeps the focus when its table is redrawn.
     const focused = body.contains(document.activeElement) ? document.activeElement?.id : null;
     const rows = ordered();
+    count = rows.length;
     // All rows are one stop of the Tab key; the arrow keys move between them.
     const stop = options.pick ? Math.max(rows.findIndex(options.pick.chosen), 0) : -1;
     body.replaceChildren(...rows.flatMap((row, i) => [
