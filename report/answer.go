@@ -27,13 +27,20 @@ func Answer(summary result.Summary) []string {
 		return []string{text}
 	}
 	place := placesOf(summary.Trials)
-	var list []string
-	loads, open := loadsOf(summary.Trials), false
-	for _, l := range loads {
+	loads, open, same := loadsOf(summary.Trials), false, true
+	answers := make([][]string, len(loads))
+	for i, l := range loads {
 		texts, undecided := l.answer(place)
-		open = open || undecided
-		for _, text := range texts {
-			if len(l.variables) > 0 && len(loads) > 1 {
+		answers[i], open = texts, open || undecided
+		same = same && slices.Equal(texts, answers[0])
+	}
+	var list []string
+	for i, l := range loads {
+		if same && i > 0 { // what holds under every load is told once, such as that all have too few trials
+			break
+		}
+		for _, text := range answers[i] {
+			if !same && len(l.variables) > 0 {
 				text = Describe(l.variables) + ": " + text
 			}
 			list = append(list, text)

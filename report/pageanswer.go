@@ -24,11 +24,12 @@ func pageAnswer(r *result.Result) []string {
 	if ofStretches(r, summary.Trials) {
 		return stretchSentences(r, summary.Trials)
 	}
-	lines := append(Answer(summary), foundSentences(r.Searches)...)
+	lines := foundSentences(r.Searches)
+	if !ranks(summary) && len(r.Searches) == 0 {
+		lines = latencySentences(Groups(summary.Trials))
+	}
+	lines = append(lines, Answer(summary)...)
 	if len(r.Searches) == 0 { // a search loses packets deliberately
-		if !ranks(summary) {
-			lines = append(lines, latencySentences(Groups(summary.Trials))...)
-		}
 		if text := lossSentence(Groups(summary.Trials)); text != "" {
 			lines = append(lines, text)
 		}
