@@ -115,6 +115,25 @@ func TestUndisturbedTakesNoisyTrials(t *testing.T) {
 	}
 }
 
+// Of six trials the median is bounded, but not where most of them are open above.
+func TestUndisturbedStaysOpen(t *testing.T) {
+	for open, want := range map[int]string{0: "holds", 2: "holds", 4: "undecided"} {
+		m := newMade(4)
+		m.trials("veth", 6, 2000, m.steady)
+		for i := range m.result.Summary.Trials {
+			value, low, high := int64(5900+10*i), int64(5800), int64(6000+10*i)
+			p := result.UndisturbedPercentile{Name: "p99", ValueNs: &value, LowNs: &low, HighNs: &high}
+			if i < open {
+				p.HighNs = nil
+			}
+			m.result.Summary.Trials[i].Undisturbed = &result.Undisturbed{Percentiles: []result.UndisturbedPercentile{p}}
+		}
+		if got := decisions(m.judge(t, "undisturbed.p99 < 7us")); got != want {
+			t.Errorf("%d open: %s, want %s", open, got, want)
+		}
+	}
+}
+
 // A duet's sides are compared by its joint intervals; b <= a within the least that matters.
 func TestADuetDecides(t *testing.T) {
 	value := func(v float64) *float64 { return &v }

@@ -2,6 +2,7 @@ package expectation
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -17,10 +18,10 @@ import (
 const seed = 1
 
 // undisturbed is a percentile without the host's interruptions: the median of the trials with its interval, as the table
-// tells it; of fewer than six trials the interval takes in those of all.
+// tells it, which is at least as wide as most trials' own; of fewer than six trials it takes in those of all.
 func undisturbed(k known, q expect.Quantity, group report.Group) known {
 	trials := group.Trials
-	var values []float64
+	var values, lows, highs []float64
 	union := expect.Interval{}
 	for i, t := range trials {
 		p, why := undisturbedOf(t, q)
@@ -29,8 +30,8 @@ func undisturbed(k known, q expect.Quantity, group report.Group) known {
 			return k
 		}
 		values = append(values, float64(*p.ValueNs))
-		one := expect.Interval{Low: float(p.LowNs), High: float(p.HighNs)}
-		if i == 0 {
+		lows, highs = append(lows, orElse(p.LowNs, 0)), append(highs, orElse(p.HighNs, math.Inf(1)))
+		if one := bounded(lows[i], highs[i]); i == 0 {
 			union = one
 		} else {
 			union = both(union, one)
@@ -44,7 +45,8 @@ func undisturbed(k known, q expect.Quantity, group report.Group) known {
 	union.Value = result.Median(values)
 	if len(values) >= steadyTrials {
 		i := confidence.Median(values, seed)
-		union.Low, union.High = i.Low, i.High
+		union = both(bounded(result.Median(lows), result.Median(highs)), expect.Interval{Low: i.Low, High: i.High})
+		union.Value = i.Median
 	}
 	k.interval = func(level float64) expect.Interval { return widened(union, level) }
 	k.what = fmt.Sprintf("the median of %s", terminal.Count(len(trials), "trial"))
@@ -75,15 +77,23 @@ func undisturbedOf(t result.Trial, q expect.Quantity) (*result.UndisturbedPercen
 	return nil, "results have it of p50, p90, p99, p99.9 and further nines only"
 }
 
-func float(ns *int64) *float64 {
+func orElse(ns *int64, other float64) float64 {
 	if ns == nil {
-		return nil
+		return other
 	}
-	v := float64(*ns)
-	return &v
+	return float64(*ns)
 }
 
-// both is the interval that takes in two.
+// bounded is an interval that is open above where its end is infinite.
+func bounded(low, high float64) expect.Interval {
+	i := expect.Interval{Low: &low, High: &high}
+	if math.IsInf(high, 1) {
+		i.High = nil
+	}
+	return i
+}
+
+// both is the interval that takes in two, and is open where one of them is.
 func both(a, b expect.Interval) expect.Interval {
 	if a.Low != nil && (b.Low == nil || *b.Low < *a.Low) {
 		a.Low = b.Low
