@@ -66,7 +66,7 @@ func TestASavedFileIsWhatWasMeasured(t *testing.T) {
 	labtest.Experiment(t)
 	dir := t.TempDir()
 	saved, out := filepath.Join(dir, "saved.yaml"), filepath.Join(dir, "results")
-	if code, _, said := call("try", "netns", "--rate", "1k", "--for", "200ms", "--repeat", "1", "--set", "traffic.warmup=50ms", "--save", saved, "--out", out); code != exit.Done {
+	if code, _, said := call("try", "netns", "--rate", "1k", "--for", "200ms", "--repeat", "1", "--set", "name=saved-try", "--set", "traffic.warmup=50ms", "--save", saved, "--out", out); code != exit.Done {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	text, err := os.ReadFile(saved)
