@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"nines.dev/nines/lab/running"
@@ -37,8 +36,11 @@ func (g guest) kind(ctx context.Context, path string) (kind, error) {
 	return nothing, nil
 }
 
+// packScript packs what its argument leads to.
+const packScript = `p=$(readlink -f "$1") && exec tar -c -f - -C "${p%/*}/" "./${p##*/}"`
+
 func (g guest) pack(ctx context.Context, out io.Writer, path string) error {
-	return g.run(ctx, nil, out, "tar", "-c", "-f", "-", "-C", filepath.Dir(path), "--", filepath.Base(path))
+	return g.run(ctx, nil, out, "sh", "-c", packScript, "sh", path)
 }
 
 func (g guest) unpack(ctx context.Context, in io.Reader, into string) error {
@@ -55,10 +57,13 @@ func (g guest) run(ctx context.Context, in io.Reader, out io.Writer, argv ...str
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
 	err = cmd.Run()
 	if ended := new(exec.ExitError); errors.As(err, &ended) && ended.ExitCode() == 127 {
-		return fmt.Errorf("node %q has no program %s, which copying needs in it", g.node, argv[0])
+		return fmt.Errorf("node %q lacks sh, tar or readlink, by which files are copied in it: %s", g.node, oneLine(said.String()))
 	}
 	if err != nil {
-		return fmt.Errorf("%s in node %q: %w: %s", argv[0], g.node, err, terminal.Cut(strings.TrimSpace(said.String()), 300))
+		return fmt.Errorf("copy in node %q: %w: %s", g.node, err, oneLine(said.String()))
 	}
 	return nil
 }
+
+// oneLine is what a program has said, for an error.
+func oneLine(text string) string { return terminal.Cut(strings.Join(strings.Fields(text), " "), 300) }
