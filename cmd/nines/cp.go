@@ -19,7 +19,7 @@ it has the destination's name. Files that exist are replaced, each when its copy
 
 A path in a node begins at its /. Symbolic links of the command line are followed, and lead
 nowhere outside of the node; those in folders are copied as links. The copies belong to
-root, without set-user-ID bits; devices, sockets and pipes are not copied. A netns
+root, without set-user-ID bits; devices, sockets, pipes, /proc and /sys are not copied. A netns
 node has the host's files, apart from those that are its own, so a copy to it is on the host.
 Virtual machines and pods need tar. A node must run.`,
 		Example: `  nines cp client.conf dut:/etc/

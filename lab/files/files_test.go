@@ -181,3 +181,22 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesOfTheKernel: /proc says that its files are empty; a folder with /proc in it is copied without it.
+func TestFilesOfTheKernel(t *testing.T) {
+	host := t.TempDir()
+	if err := copied(t, nodeAt(t, "/"), "/proc/self/status", nodeAt(t, "/"), host); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(host + "/status"); err != nil || !strings.Contains(string(text), "Threads:") {
+		t.Errorf("%q, %v", text, err)
+	}
+	f, err := os.Open("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if !ofKernel(f) {
+		t.Error("/proc is taken for data")
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -60,6 +61,10 @@ func (p packer) folder(name string) error {
 	f, err := p.root.Open(name)
 	if err != nil {
 		return err
+	}
+	if name != "." && ofKernel(f) {
+		p.skipped(path.Join(p.name, name) + " is the kernel's own file system, and is not copied")
+		return f.Close()
 	}
 	info, err := f.Stat()
 	var entries []os.DirEntry
@@ -119,6 +124,9 @@ func (p packer) file(f *os.File, name string) error {
 		p.skipped(fmt.Sprintf("%s is %s, and is not copied", path.Join(p.name, name), describe(info.Mode())))
 		return nil
 	}
+	if info.Size() == 0 {
+		return p.unsized(f, info, name)
+	}
 	if err := p.header(info, name, ""); err != nil {
 		return err
 	}
@@ -127,6 +135,39 @@ func (p packer) file(f *os.File, name string) error {
 		err = fmt.Errorf("%s became shorter while it was read; copy it again", path.Join(p.name, name))
 	}
 	return err
+}
+
+// mostUnsized bounds what is read of a file whose size the kernel says to be 0, as of those in /proc.
+const mostUnsized = 64 << 20
+
+// unsized packs a file of size 0 with what can be read of it all the same.
+func (p packer) unsized(f *os.File, info fs.FileInfo, name string) error {
+	text, err := io.ReadAll(io.LimitReader(reader{p.ctx, f}, mostUnsized))
+	if err != nil {
+		return err
+	}
+	h, err := tar.FileInfoHeader(info, "")
+	if err != nil {
+		return err
+	}
+	h.Name, h.Size = path.Join(p.name, name), int64(len(text))
+	if err := p.out.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err = p.out.Write(text)
+	return err
+}
+
+// ofKernel is true for a folder in a file system of the kernel's own, whose files are no data.
+func ofKernel(f *os.File) bool {
+	var s unix.Statfs_t
+	if unix.Fstatfs(int(f.Fd()), &s) != nil {
+		return false
+	}
+	return slices.Contains([]int64{
+		unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.DEBUGFS_MAGIC,
+		unix.TRACEFS_MAGIC, unix.BPF_FS_MAGIC, unix.SECURITYFS_MAGIC, unix.DEVPTS_SUPER_MAGIC,
+	}, s.Type)
 }
 
 func (p packer) header(info fs.FileInfo, name, link string) error {
