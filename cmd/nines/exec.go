@@ -61,6 +61,10 @@ of the first node in which it failed, as nines inspect lists them; the last line
 	c.Flags().BoolVar(&all, "all", false, "run the command in all nodes")
 	c.Flags().StringVar(&dir, "dir", "", "the working folder in the node (default: /)")
 	c.Flags().StringArrayVar(&env, "env", nil, "set NAME=VALUE for the command (repeatable)")
+	for _, habit := range []struct{ name, short string }{{"interactive", "i"}, {"tty", "t"}} { // of docker and kubectl: exec -it
+		c.Flags().BoolP(habit.name, habit.short, false, "no effect: the command has nines' input and terminal")
+		c.Flag(habit.name).Hidden = true
+	}
 	return c
 }
 

@@ -15,6 +15,7 @@ func TestOptionsEndAtTheCommand(t *testing.T) {
 		"--lab l a -- ls -d /tmp":           {"ls", "-d", "/tmp"},
 		"a --lab l --env A=1 -- ls --color": {"ls", "--color"},
 		"a --lab l ls --lab":                {"ls", "--lab"},
+		"-it a ls -it":                      {"ls", "-it"},
 		"a sh -c x -- y":                    {"sh", "-c", "x", "--", "y"},
 	} {
 		c := newExecCommand()
