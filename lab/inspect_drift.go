@@ -12,7 +12,6 @@ import (
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // InterfaceState is an interface of a node as it is, beside what the file says.
@@ -55,7 +54,7 @@ func besidePlan(n plan.Node, devices []link.Device) []InterfaceState {
 			continue
 		}
 		s := InterfaceState{Device: d}
-		if n.Runtime.Descriptor().Sysctls != spec.SysctlsOfKernel && !n.Apart() && !check.ChangesItself(n) { // a namespace of nines alone
+		if !n.Apart() && !check.ChangesItself(n) {
 			s.Drift = []string{"is not in the file"}
 		}
 		list = append(list, s)
