@@ -10,6 +10,7 @@ import { ratesDiffer } from "../src/sections/rates.ts";
 import { hostFacts } from "../src/sections/host.ts";
 import { planNodes } from "../src/sections/files.ts";
 import { median } from "../src/sections/trials.ts";
+import { pathsOf } from "../src/sections/verdicts.ts";
 import { firstGroups, firstShown, Selection } from "../src/selection.ts";
 
 const curves: Curves = { latency: null, from_tx: null, send_lag: null, undisturbed: null };
@@ -206,4 +207,13 @@ test("of a short trial the slowest packets are drawn, not the ordinary ones", ()
   assert.equal(drawn.length, 50);
   assert.ok(drawn.every((row) => row[1] >= 150) && drawn.every((row, i) => i === 0 || row[0] > drawn[i - 1]![0]));
   assert.equal(slowestOf({ ...trial("veth", 10_000, 1), outliers }).length, 100);
+});
+
+test("trials whose packets took one path share a row", () => {
+  const seen = (words: string) => ({ words, declared: true, ways: [] });
+  const paths = pathsOf([
+    { ...trial("veth", 1, 1), id: "0001", seen_path: seen("unchanged") }, { ...trial("veth", 1, 2), id: "0002", seen_path: seen("routed") },
+    { ...trial("veth", 1, 3), id: "0003", seen_path: seen("unchanged") }, { ...trial("veth", 1, 4), id: "0004" },
+  ]);
+  assert.deepEqual(paths, [{ path: "unchanged", trials: ["0001", "0003"] }, { path: "routed", trials: ["0002"] }]);
 });

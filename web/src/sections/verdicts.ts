@@ -1,6 +1,6 @@
 // The verdicts: each trial that is not clean, and why.
 
-import type { Page, SeenPath, Skipped } from "../data.ts";
+import type { Page, SeenPath, Skipped, Trial } from "../data.ts";
 import { h } from "../dom.ts";
 import { labelOf } from "../lines.ts";
 import type { Selection } from "../selection.ts";
@@ -31,23 +31,37 @@ export function verdictTable(page: Page, selection: Selection): Table {
   return result;
 }
 
-interface Path {
-  id: string;
-  label: string;
+/** A path, and the trials whose packets took it. */
+export interface Path {
   path: string;
+  trials: string[];
 }
 
-/** By which path packets came, as their headers told where they arrived. */
+/** The different paths of trials, in the order in which they first took them. */
+export function pathsOf(trials: readonly Trial[]): Path[] {
+  const paths = new Map<string, string[]>();
+  for (const { id, seen_path } of trials) {
+    if (seen_path === undefined) continue;
+    const text = pathText(seen_path);
+    if (text !== "") paths.set(text, [...(paths.get(text) ?? []), id]);
+  }
+  return [...paths].map(([path, of]) => ({ path, trials: of }));
+}
+
+/** Of so many trials a row has the names. */
+const mostNamed = 8;
+
+/** By which paths packets came, as their headers told it where they arrived. */
 export function pathTable(page: Page, selection: Selection): Table {
+  const listed = () => page.trials.filter((trial) => selection.passes(trial.variables));
+  const named = (ids: readonly string[], all: number) => (ids.length > mostNamed ? `${ids.length} of ${all} trials, such as ${ids[0]}` : ids.join(", "));
   const result = table<Path>({
     id: "path-table",
     caption: "The path that the packets took, as they themselves tell it",
-    rows: () => listedTrials(page, page.trials).filter(({ trial }) => selection.passes(trial.variables) && trial.seen_path !== undefined)
-      .map(({ trial, label }) => ({ id: trial.id, label, path: pathText(trial.seen_path!) })),
+    rows: () => pathsOf(listed()),
     columns: [
-      { title: "id", words: true, cell: ({ id }) => words(id) },
-      { title: "trial", words: true, cell: ({ label }) => words(label) },
       { title: "path", words: true, cell: ({ path }) => ({ ...words(path), class: "wrap" }) },
+      { title: "of", words: true, cell: ({ trials }) => ({ text: trials.length === listed().length ? (trials.length === 1 ? "the trial" : `all ${trials.length} trials`) : named(trials, listed().length), value: trials.join(", ") }) },
     ],
   });
   selection.onChange(result.update);
