@@ -83,7 +83,11 @@ func (s *selection) hdr() (*Figure, error) {
 				one.Marks = append(one.Marks, Point{x, us(ns)})
 			}
 		}
-		if len(m.each) > 1 && (s.Repeats != RepeatsAuto || len(list) <= mostBands) {
+		switch {
+		case len(m.each) < 2:
+		case s.Repeats == RepeatsNone || s.Repeats == RepeatsAuto && len(list) > mostBands:
+			s.note("lines are all packets of the repeats together")
+		default:
 			s.hdrRepeats(&one, m.each)
 		}
 		f.Series = append(f.Series, one)

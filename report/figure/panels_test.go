@@ -83,6 +83,17 @@ func TestPanelsOnRequest(t *testing.T) {
 	}
 }
 
+// TestPooledRepeatsAreTold: tables have the median of the repeats' percentiles, which is another number.
+func TestPooledRepeatsAreTold(t *testing.T) {
+	const pooled = "lines are all packets of the repeats together"
+	in := sweep().open(t)
+	for repeats, want := range map[Repeats]bool{RepeatsAuto: true, RepeatsNone: true, RepeatsBand: false, RepeatsEach: false} {
+		if f := mustMake(t, Options{Kind: HDR, Repeats: repeats}, in); slices.Contains(f.Notes, pooled) != want {
+			t.Errorf("%s: notes %q", repeats, f.Notes)
+		}
+	}
+}
+
 // TestPanelsHaveOneScaleAndRoom: their areas are of one size, within the figure and apart.
 func TestPanelsHaveOneScaleAndRoom(t *testing.T) {
 	f := mustMake(t, Options{Kind: HDR}, nine().open(t))
