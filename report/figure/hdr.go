@@ -31,11 +31,11 @@ type measured struct {
 func (s *selection) histograms() ([]measured, error) {
 	var list []measured
 	var groups []report.Group
-	for _, g := range s.groups() {
+	for _, g := range s.combinations() {
 		m := measured{all: result.NewHistogram(), undisturbed: result.NewHistogram()}
 		var shares []float64
 		for _, t := range g.Drawn() {
-			h, err := s.folder(t.ID).Histograms()
+			h, err := g.histograms(s.folder(t.ID))
 			if s.missing(err) {
 				continue
 			}
@@ -56,7 +56,7 @@ func (s *selection) histograms() ([]measured, error) {
 		}
 		m.share = result.Median(shares)
 		if len(m.each) > 0 {
-			list, groups = append(list, m), append(groups, g)
+			list, groups = append(list, m), append(groups, g.Group)
 		}
 	}
 	for i, of := range identitiesOf(groups) {

@@ -29,7 +29,7 @@ func (s *selection) slowestOf(t result.Trial) int {
 func (s *selection) worst() (*Figure, error) {
 	f := &Figure{}
 	var drawn []report.Group
-	for _, g := range s.groups() {
+	for _, g := range s.combinations() {
 		one := Series{Shape: Dots, Look: len(f.Series)}
 		for _, t := range g.Drawn() {
 			outliers, err := s.folder(t.ID).Outliers()
@@ -39,6 +39,7 @@ func (s *selection) worst() (*Figure, error) {
 			if err != nil {
 				return nil, err
 			}
+			outliers = slices.DeleteFunc(outliers, func(o result.Outlier) bool { return !g.has(o) })
 			if most := s.slowestOf(t); len(outliers) > most {
 				slices.SortStableFunc(outliers, func(a, b result.Outlier) int { return cmp.Compare(b.LatencyNs, a.LatencyNs) })
 				outliers = outliers[:most]
@@ -57,7 +58,7 @@ func (s *selection) worst() (*Figure, error) {
 		}
 		if len(one.Points) > 0 {
 			one.Points = s.slowest(one.Points)
-			f.Series, drawn = append(f.Series, one), append(drawn, g)
+			f.Series, drawn = append(f.Series, one), append(drawn, g.Group)
 		}
 	}
 	identities := identitiesOf(drawn)

@@ -48,7 +48,7 @@ export function pathsOf(trials: readonly Trial[]): Path[] {
   return [...paths].map(([path, of]) => ({ path, trials: of }));
 }
 
-/** Of so many trials a row has the names. */
+/** A row names the trials up to this number. */
 const mostNamed = 8;
 
 /** By which paths packets came, as their headers told it where they arrived. */
