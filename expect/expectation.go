@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -75,6 +76,9 @@ type Quantity struct {
 	P float64
 	// Undisturbed is without the host's interruptions.
 	Undisturbed bool
+	// Key and Value choose the trials whose variable has a value, to compare them with those of another value in turn; empty:
+	// all.
+	Key, Value string
 }
 
 // The figures beside percentiles. Loss is the share of the sent packets; the others are facts about the trials that
@@ -127,6 +131,9 @@ func (q Quantity) String() string {
 	if q.Of != Trials {
 		name = string(q.Of) + "." + name
 	}
+	if q.Key != "" {
+		name += "(" + q.Key + "=" + q.Value + ")"
+	}
 	return name
 }
 
@@ -141,6 +148,17 @@ func (c Condition) String() string { return c.Key + "=" + strings.Join(c.Values,
 
 // Duet reports whether the expectation is about the sides of a duet.
 func (e Expectation) Duet() bool { return e.Subject.Of == SideA || e.Subject.Of == SideB }
+
+// InTurn reports whether the expectation compares trials of two values of a variable, which ran in turn.
+func (e Expectation) InTurn() bool { return e.Subject.Key != "" }
+
+// About are the conditions that trials meet which the expectation is about.
+func (e Expectation) About() []Condition {
+	if !e.InTurn() {
+		return e.Where
+	}
+	return append(slices.Clone(e.Where), Condition{e.Subject.Key, []string{e.Subject.Value, e.Bound.Other.Value}})
+}
 
 // IsFact reports whether the expectation is one about the trials that were made, and needs no interval.
 func (e Expectation) IsFact() bool { return e.Subject.IsFact() || e.Operator == Equal }

@@ -252,6 +252,10 @@ func (e *Expectation) comparable(at int, bound side) error {
 		return &Error{At: at, Problem: fmt.Sprintf("%s is never exactly a value", s.Name()), Remedy: "== is for counts, and for loss == 0; write < or <="}
 	case s.Of == Reference:
 		return &Error{At: at, Problem: "only the reference is compared", Remedy: "write such as p99 <= 1.1 * reference.p99"}
+	case s.Key != "" && (other == nil || other.Key != s.Key || other.Value == s.Value), s.Key == "" && other != nil && other.Key != "":
+		return &Error{At: at, Problem: "trials of one value of a variable are compared with those of another", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge), or where kind=veth for a limit"}
+	case s.Key != "" && (s.IsFact() || other.Figure != s.Figure || other.Undisturbed != s.Undisturbed || e.Bound.Constant != 0):
+		return &Error{At: at, Problem: "trials in turn tell the ratio of a percentile or of the loss", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge)"}
 	case other == nil && e.Duet() && !e.IsFact():
 		return &Error{At: at, Problem: "one side of a duet alone has no interval", Remedy: "compare it with the other side: b.p99 <= 1.05 * a.p99"}
 	case other == nil:

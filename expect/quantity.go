@@ -39,7 +39,7 @@ func (p *parser) quantity(word token) (Quantity, error) {
 	figure, fraction, is := percentile(text)
 	if is {
 		q.Figure, q.P = figure, fraction
-		return q, nil
+		return q, p.chosen(&q)
 	}
 	for _, name := range figureNames {
 		if text == name {
@@ -52,7 +52,33 @@ func (p *parser) quantity(word token) (Quantity, error) {
 	case q.Undisturbed:
 		return q, &Error{At: at, Problem: fmt.Sprintf("undisturbed %s is not known, only percentiles are", text), Remedy: "write such as undisturbed.p99"}
 	}
-	return q, nil
+	return q, p.chosen(&q)
+}
+
+// chosen reads which trials a quantity is of, if it says so: "(kind=veth)".
+func (p *parser) chosen(q *Quantity) error {
+	open, is := p.take("(")
+	if !is {
+		return nil
+	}
+	var words []string
+	for {
+		next, ok := p.peek()
+		if !ok {
+			return &Error{At: open.at, Problem: "the bracket does not end", Remedy: "write such as p99(kind=veth)"}
+		}
+		p.tokens = p.tokens[1:]
+		if next.text == ")" {
+			break
+		}
+		words = append(words, next.text)
+	}
+	key, value, found := strings.Cut(strings.Join(words, ""), "=")
+	if !found || key == "" || value == "" || q.Of != Trials {
+		return &Error{At: open.at, Problem: "chooses no trials", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge)"}
+	}
+	q.Key, q.Value = key, value
+	return nil
 }
 
 // unknown is the error for a word that is no quantity.

@@ -128,6 +128,15 @@ func (c Comparison) Differs() Difference {
 	return sum
 }
 
+// RanInTurn reports whether the trials of two sides of a result took turns, so that a drift of the host hit both alike.
+func RanInTurn(r *result.Result, a, b Group) bool {
+	place := map[string]int{}
+	for i, t := range r.Summary.Trials {
+		place[t.ID] = i
+	}
+	return alternate(a, b, place)
+}
+
 // alternate reports whether the trials of two sides took turns, at least once a trial of the smaller side on average:
 // as a sweep with order: interleaved runs them, or a random order.
 func alternate(a, b Group, place map[string]int) bool {

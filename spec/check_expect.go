@@ -29,7 +29,7 @@ func (f *File) checkExpectations(runs []Run, errs *collector) {
 			errs.fail(n, path, problem, "", remedy)
 			continue
 		}
-		for _, c := range e.Where {
+		for _, c := range conditionsOf(e) {
 			if problem, allowed, remedy := neverMet(c, runs); problem != "" {
 				errs.fail(n, path, problem, allowed, remedy)
 			}
@@ -41,6 +41,17 @@ func (f *File) checkExpectations(runs []Run, errs *collector) {
 	if n := f.root.get("reference"); n != nil && len(f.expectations()) == 0 {
 		errs.fail(n, "reference", "nothing is compared with it", "", "write an expectation, such as expect: [p99 <= 1.1 * reference.p99], or remove the key")
 	}
+}
+
+// conditionsOf are all that some run has to meet, each value of a variable in turn by itself.
+func conditionsOf(e expect.Expectation) []expect.Condition {
+	all := e.Where
+	for _, q := range e.Quantities() {
+		if q.Key != "" {
+			all = append(slices.Clone(all), expect.Condition{Key: q.Key, Values: []string{q.Value}})
+		}
+	}
+	return all
 }
 
 // misplaced says why an expectation can never be decided from this file; empty if it can.

@@ -20,27 +20,25 @@ func judgeAll(o Options, g *gatherer) (Judgements, error) {
 	for _, t := range o.Result.Shown() {
 		js.TrafficNs += g.trafficNs(t)
 	}
-	var of [][]report.Group
-	cases := 0
-	for _, a := range o.Asked {
-		groups, err := selected(o.Result, a.Where)
-		if err != nil {
+	references, missing := newReferences(o.Reference), unmeasured(o)
+	all, cases := make([][]decision, len(o.Asked)), 0
+	for i, a := range o.Asked {
+		var err error
+		if all[i], err = decisionsOf(a.Expectation, g, references); err != nil {
 			return js, err
 		}
-		of, cases = append(of, groups), cases+len(groups)
+		cases += len(all[i])
 	}
 	levels := levels{hold: confidence.Level, violate: 1 - (1-confidence.Level)/float64(max(cases, 1))}
-	references := newReferences(o.Reference)
-	missing := unmeasured(o)
 	for i, a := range o.Asked {
 		j := Judgement{Asked: a, Decision: expect.Holds}
 		for _, c := range missing {
-			if meets(c.Variables, a.Where) {
+			if meets(c.Variables, a.About()) {
 				j.Cases, j.Decision = append(j.Cases, c), expect.Undecided
 			}
 		}
-		for _, group := range of[i] {
-			c, err := judge(a.Expectation, g, group, references, levels)
+		for _, decide := range all[i] {
+			c, err := decide(levels)
 			if err != nil {
 				return js, err
 			}
@@ -49,6 +47,28 @@ func judgeAll(o Options, g *gatherer) (Judgements, error) {
 		js.List, js.Decision = append(js.List, j), js.Decision.Worse(j.Decision)
 	}
 	return js, nil
+}
+
+// decision decides an expectation for one combination.
+type decision func(levels) (Case, error)
+
+// decisionsOf are those on all combinations that an expectation is about.
+func decisionsOf(e expect.Expectation, g *gatherer, references *references) (list []decision, err error) {
+	groups, err := selected(g.result, e.Where)
+	if err != nil {
+		return nil, err
+	}
+	if e.InTurn() {
+		pairs, err := inTurn(e, groups)
+		for _, pair := range pairs {
+			list = append(list, func(l levels) (Case, error) { return pair.judge(e, g.result, l), nil })
+		}
+		return list, err
+	}
+	for _, group := range groups {
+		list = append(list, func(l levels) (Case, error) { return judge(e, g, group, references, l) })
+	}
+	return list, nil
 }
 
 // levels are how sure it must be that an expectation holds, and that it is violated.

@@ -134,6 +134,44 @@ func TestUndisturbedStaysOpen(t *testing.T) {
 	}
 }
 
+// Trials of two values that ran in turn decide, if there are six clean ones of each.
+func TestTrialsInTurnDecide(t *testing.T) {
+	const xdp, veth = "p99(kind=xdp) <= 1.1 * p99(kind=veth)", "p99(kind=veth) <= 1.1 * p99(kind=xdp)"
+	both := func(repeats int, interleaved bool) *made {
+		m := newMade(11)
+		m.trials("veth", repeats, 2000, m.steady)
+		m.trials("xdp", repeats, 2000, func(trial int) func(int) float64 {
+			return func(int) float64 { return (1 + 0.01*float64(trial)) * (9e3 + 1e3*m.random.Float64()) }
+		})
+		if trials := m.result.Summary.Trials; interleaved {
+			var turns []result.Trial
+			for i := range repeats {
+				turns = append(turns, trials[i], trials[repeats+i])
+			}
+			m.result.Summary.Trials = turns
+		}
+		return m
+	}
+	if got := decisions(both(6, true).judge(t, xdp, veth, "p99(kind=xdp) >= 1.5 * p99(kind=veth)", "p99(kind=xdp) < 1.71 * p99(kind=veth)")); got != "violated holds holds undecided" {
+		t.Error(got)
+	}
+	noisy := both(7, true)
+	noisy.result.Summary.Trials[0].Verdict, noisy.result.Summary.Trials[0].Reasons = result.Noisy, []string{"x"}
+	for want, m := range map[string]*made{
+		"undecided undecided":  both(5, true),  // too few
+		"undecided undecided ": both(6, false), // one after the other
+		"violated undecided":   noisy,          // a noisy trial lets nothing hold
+	} {
+		if got := decisions(m.judge(t, xdp, veth)); got != strings.TrimSpace(want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	_, err := judgeAll(Options{Result: noisy.result, Asked: asked(t, "p99(kind=ovs) <= p99(kind=veth)")}, noisy.gatherer())
+	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "no trial has links.*.kind=ovs") {
+		t.Error(err)
+	}
+}
+
 // A duet's sides are compared by its joint intervals; b <= a within the least that matters.
 func TestADuetDecides(t *testing.T) {
 	value := func(v float64) *float64 { return &v }

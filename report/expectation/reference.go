@@ -51,7 +51,7 @@ func (r *references) judge(c Case, e expect.Expectation, group report.Group, sub
 	case len(days) < fewestDays:
 		c.Subject, c.Bound = sideBySide(e, subject, days, l.hold)
 		c.Because = fmt.Sprintf("the reference is of another time (%s), and a drift of the host cannot be told from a difference: "+
-			"compare the two versions side by side by 'nines duet', or in turn in one sweep, or give references of %d days or more",
+			"compare the two versions side by side by 'nines duet', or in turn in one sweep (p99(KEY=NEW) <= 1.1 * p99(KEY=OLD)), or give references of %d days or more",
 			strings.Join(slices.Sorted(maps.Keys(days)), ", "), fewestDays)
 		return c, nil
 	case problem != "":
