@@ -81,19 +81,19 @@ func (t turns) judge(e expect.Expectation, r *result.Result, l levels) Case {
 			}
 			v, ok := figureOf(q).Of(trial)
 			if !ok {
-				c.Because = fmt.Sprintf("trial %s does not tell %s", trial.ID, q.Name())
+				c.Because = fmt.Sprintf("trial %s does not tell the %s: %s", trial.ID, q.Name(), untold(trial, q))
 				return c
 			}
 			values[i], c.Trials = append(values[i], v), append(c.Trials, trial.ID)
 		}
 		if left := len(group.Trials) - len(values[i]); left > 0 {
-			suspect = append(suspect, fmt.Sprintf("%s of %s=%s invalid or noisy", ofTrials(left, len(group.Trials)), q.Key, q.Value))
+			suspect = append(suspect, fmt.Sprintf("of %s=%s, %s invalid or noisy", q.Key, q.Value, ofTrials(left, len(group.Trials))))
 		}
 	}
 	switch ratio := confidence.Ratio(values[1], values[0], seed); {
 	case min(len(values[0]), len(values[1])) < steadyTrials:
-		c.Because = strings.Join(append(suspect, fmt.Sprintf("%s and %d are clean, and a decision needs %d of each value: set 'repeat'",
-			terminal.Count(len(values[0]), "trial"), len(values[1]), steadyTrials)), "; ")
+		c.Because = strings.Join(append(suspect, fmt.Sprintf("there are %d and %d to compare, and a decision needs %d of each value: set 'repeat'",
+			len(values[0]), len(values[1]), steadyTrials)), "; ")
 	case !report.RanInTurn(r, t.subject, t.other):
 		c.Because = "the trials did not run in turn, and a drift of the host cannot be told from the difference: set 'order: interleaved'"
 	case !ratio.Bounded():
@@ -130,6 +130,16 @@ func (c *Case) decideRatio(e expect.Expectation, ratio confidence.Interval, susp
 			c.Notes = append(c.Notes, fmt.Sprintf("a decision would take about %s times the repeats", terminal.Digits(max(math.Pow((toward-i.Value)/distance, 2), 1.1), 2)))
 		}
 	}
+}
+
+// untold says why a trial does not tell a quantity.
+func untold(t result.Trial, q expect.Quantity) string {
+	if q.Undisturbed {
+		if _, why := undisturbedOf(t, q); why != "" {
+			return why
+		}
+	}
+	return "results have p50, p90, p99 and further nines, and too few packets may have been received"
 }
 
 // figureOf is the figure of a trial.
