@@ -45,6 +45,7 @@ has the language and the error rates.`,
 		Example: `  nines expect results/latest                                  # what its file expects
   nines expect results/latest --that 'p99 < 100us' --that 'loss == 0'
   nines expect results/latest --that 'undisturbed.p99 < 20us where kind=veth'
+  nines expect results/latest --that 'p99(kind=xdp) <= 1.1 * p99(kind=veth)'   # trials in turn
   nines expect results/latest --from lab.yaml --junit expectations.xml
   nines expect results/latest --that 'p99 <= 1.1 * reference.p99' --reference mon --reference tue --reference wed
   nines expect results/latest --format json | jq '.expectations[] | {expectation, decision}'`,
