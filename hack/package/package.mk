@@ -25,9 +25,11 @@ tarball: setup
 ## dist: build packages for Debian 12 and 13, each in a new system of its release, and the tarball; SUITES=trixie for one
 SUITES ?= bookworm trixie
 dist:
-	$(SUDO) hack/package/dist.sh $(SUITES)
+	@hack/setup/install.sh dist
+	$(SUDO) env TWICE=$(TWICE) DEBIAN_MIRROR=$(DEBIAN_MIRROR) hack/package/dist.sh $(SUITES)
 
 .PHONY: test-dist
-## test-dist: in a new Debian 12 and 13, install the packages of make dist, run an example, and purge; all twice the same
-test-dist: dist
-	$(SUDO) test/fresh/package.sh $(SUITES)
+## test-dist: in a new Debian 12 and 13, install the packages of make dist, run an example, and purge; each built twice, the same bytes
+test-dist:
+	@$(MAKE) dist TWICE=1
+	$(SUDO) env DEBIAN_MIRROR=$(DEBIAN_MIRROR) test/fresh/package.sh $(SUITES)
