@@ -28,7 +28,7 @@ func (d *Draft) axes() (list []axis) {
 	}
 	var programs []fileCase
 	for _, p := range d.programs {
-		programs = append(programs, fileCase{p.title, []setting{{"nodes.dut.services", p.service()}}})
+		programs = append(programs, fileCase{p.title, []setting{{"nodes.dut.services", d.service(p)}}})
 	}
 	add("program", programs)
 	add("runtime", casesOf(d.runtimes, "nodes.dut.runtime", "nodes.dut."))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/spec"
 )
 
 // The defaults of a draft: those of examples/quickstart.yaml.
@@ -159,16 +161,21 @@ func (d *Draft) device(out *strings.Builder) {
 	}
 	fmt.Fprintf(out, "      app: {kind: device, leaves: %s%s} # %s\n", d.leaves(), own, d.leaves().Descriptor().Doc)
 	out.WriteString("      # It finds its addresses in its environment: NINES_IN_IP, NINES_TO_IP, NINES_PORT (docs/services.md).\n")
-	fmt.Fprintf(out, "      services: %s\n", d.programs[0].service())
+	fmt.Fprintf(out, "      services: %s\n", d.service(d.programs[0]))
 }
 
-// service is the list of a node's services that has only this program.
-func (p program) service() string {
+// service is the list of a node's services that has only this program. One to which packets are addressed is ready when it
+// listens at their port, so that one which ends at once says so before anything is measured.
+func (d *Draft) service(p program) string {
 	run := make([]string, len(p.run))
 	for i, word := range p.run {
 		run[i] = yamlText(word)
 	}
-	return fmt.Sprintf("[{name: %s, run: [%s], dir: %s}]", p.name, strings.Join(run, ", "), yamlText(p.dir))
+	ready := ""
+	if d.leaves().Descriptor().ToDevice {
+		ready = fmt.Sprintf(", ready: {port: %d/udp}", spec.EnginePort)
+	}
+	return fmt.Sprintf("[{name: %s, run: [%s], dir: %s%s}]", p.name, strings.Join(run, ", "), yamlText(p.dir), ready)
 }
 
 // link is one between two ends.
