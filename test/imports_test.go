@@ -145,7 +145,7 @@ var mayImport = map[string][]string{
 	"analyze/synthetic":  {"analyze/packetfile"},
 
 	"result/export": {"result", "terminal"},
-	"result/index":  {"result"},
+	"result/index":  {"result", "terminal"},
 
 	"analysis/attribution": {"result", "terminal"},
 	"analysis/confidence":  {"result"},

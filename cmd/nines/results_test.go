@@ -55,6 +55,11 @@ func TestResultsVerbs(t *testing.T) {
 					t.Errorf("nines results %s: code %d\n%s%s\nwant %q", strings.Join(test.args, " "), code, stdout, stderr, test.want)
 				}
 			}
+			for _, said := range []string{"verb", "verbs/2026-11-20T18-30-06Z"} {
+				if code, _, stderr := results("show", said); code != exit.Wrong || !strings.Contains(stderr, "did you mean verbs/2026-11-20T18-30-05Z?") {
+					t.Errorf("nines results show %s: code %d, %s", said, code, stderr)
+				}
+			}
 			if _, err := os.Stat(dir); err != nil {
 				t.Fatalf("after --dry-run: %v", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // Shown is one result in the index.
@@ -66,7 +68,11 @@ func (x *Index) Folder(ctx context.Context, said string) (string, error) {
 	err := x.db.QueryRowContext(ctx, x.base.placeholders("SELECT folder FROM results WHERE store = $1 AND result = $2"),
 		clean(x.store), clean(said)).Scan(&folder)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", x.noResult(said)
+		all, err := x.List(ctx, Filter{})
+		if err != nil {
+			return "", err
+		}
+		return "", x.noResult(said, all)
 	}
 	return folder, x.base.explain(err)
 }
@@ -83,11 +89,25 @@ func (x *Index) Show(ctx context.Context, folder string) (*Shown, error) {
 			return shown, x.base.explain(errors.Join(x.variablesOf(ctx, shown), x.findingsOf(ctx, shown)))
 		}
 	}
-	return nil, x.noResult(folder)
+	return nil, x.noResult(folder, all)
 }
 
-func (x *Index) noResult(said string) error {
-	return exit.Wrongf("result %s does not exist below %s; 'nines results ls' lists the results", said, x.root)
+// noResult is the error for what no result has as its folder. It asks for the nearest folder, or for the newest result of
+// the nearest name.
+func (x *Index) noResult(said string, all []Listed) error {
+	folders, names := map[string]string{}, []string{}
+	for _, l := range all { // the newest first
+		for _, name := range []string{l.Folder, l.Name} {
+			if _, newer := folders[name]; !newer {
+				folders[name], names = l.Folder, append(names, name)
+			}
+		}
+	}
+	asked := ""
+	if near := terminal.Nearest(strings.TrimSuffix(said, "/"), names); near != "" {
+		asked = fmt.Sprintf("did you mean %s? ", folders[near])
+	}
+	return exit.Wrongf("result %s does not exist below %s; %s'nines results ls' lists the results", said, x.root, asked)
 }
 
 func (x *Index) variablesOf(ctx context.Context, shown *Shown) error {
