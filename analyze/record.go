@@ -10,9 +10,6 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Role is the role in the trial details for a pair of captures.
-const Role = "capture"
-
 // recordOutliers is how many of the slowest packets go into outliers.csv.
 const recordOutliers = 1000
 
@@ -174,7 +171,7 @@ func (a *Analysis) details(r *result.Record, of *Direction, s *stream) {
 	}
 	r.Rates = rates(s, first)
 	d := &r.Details
-	d.Role = Role
+	d.Role = result.CaptureRole
 	d.IntendedPPS = r.Trial.OfferedPPS
 	if received := r.Trial.ReceivedPPS(); received != nil {
 		d.ReceivedPPS = *received

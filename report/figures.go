@@ -340,7 +340,7 @@ func (c *chooser) scheduled(g Group) bool {
 // eachMaximum iterates over the groups at rate 0, and the maxima that rates are fractions of.
 func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p SeriesPoint)) {
 	for i, g := range c.groups {
-		if p, ok := c.point(i, received); ok && !c.scheduled(g) {
+		if p, ok := c.point(i, received); ok && !c.scheduled(g) && c.details[g.Trials[0].ID].OfTraffic() {
 			p.X = 0
 			do(g.Variables, c.bytes(g.Trials[0]), p)
 		}

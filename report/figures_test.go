@@ -291,6 +291,17 @@ func TestSkippedAreToldByReason(t *testing.T) {
 	}
 }
 
+// TestOnlyTrafficHasAMaximum: neither a pair of captures nor the gaps of a CPU were sent as fast as it goes.
+func TestOnlyTrafficHasAMaximum(t *testing.T) {
+	trial := result.Trial{ID: "0001", OfferedPPS: 1000, TxPackets: 1000, RxPackets: 1000, Verdict: result.Clean}
+	for role, want := range map[string]int{"loop": 1, result.CaptureRole: 0, result.JitterRole: 0, result.ProgramRole: 0} {
+		figures := ChooseFigures([]Evidence{{Trial: trial, Details: &result.Details{Role: role, ReceivedPPS: 1000, DurationNs: 1e9}}}, nil, nil)
+		if len(figures) != want {
+			t.Errorf("%s: %d figures, want %d", role, len(figures), want)
+		}
+	}
+}
+
 func TestFiguresWithoutDetails(t *testing.T) {
 	dir := comparison{name: "bare", kinds: []string{"bridge"}, sizes: []float64{64}, rates: []float64{5e5, 0}}.write(t, t.TempDir())
 	for _, id := range []string{"0001", "0002"} {

@@ -294,7 +294,7 @@ func verdictSentences(trials []result.Trial) []string {
 		lines = append(lines, fmt.Sprintf("%d of %s did not do what was asked and count in no median, unless a combination has no others.", n, terminal.Count(len(trials), "trial")))
 	}
 	if n := counts[result.Noisy]; n > 0 {
-		lines = append(lines, fmt.Sprintf("The host disturbed %d of %s: a tail there is its doing, too.", n, terminal.Count(len(trials), "trial")))
+		lines = append(lines, fmt.Sprintf("%d of %s %s noisy: the verdicts say what disturbed them, and which tails it touches.", n, terminal.Count(len(trials), "trial"), isAre(n)))
 	}
 	return lines
 }

@@ -24,7 +24,7 @@ func TestTheAnswerComparesWhatTheSweepCompares(t *testing.T) {
 	lines := answered(t, simulation{name: "x", kinds: []string{"bridge", "veth"}, rates: []float64{1000, 100_000}, repeats: 6, seconds: 1, seed: 1})
 	text := strings.Join(lines, "\n")
 	for _, want := range []string{"rate_pps=1000: veth (7.", " is fastest at p50, then bridge (1.", "): decided.", "rate_pps=100000: veth (1", "most at kind bridge, 100,000 pps",
-		"The host disturbed 4 of 24 trials"} {
+		"4 of 24 trials are noisy"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the answer lacks %q:\n%s", want, text)
 		}

@@ -222,10 +222,6 @@ func trialLimitsFor(trials int) trialLimits {
 // addFigures chooses the figures, and passes on the published curves for the figure that every page
 // has.
 func (p *pageData) addFigures(r *result.Result) {
-	if len(p.Trials) > 0 && p.Trials[0].Details.OfStretches() {
-		p.Figures = []Chosen{} // its packets have no rate
-		return
-	}
 	trials := make([]Evidence, 0, len(p.Trials))
 	for _, t := range p.Trials {
 		trials = append(trials, Evidence{Trial: t.Trial, Details: t.Details})

@@ -12,15 +12,23 @@ const (
 	ProgramRole = "program"
 )
 
+// CaptureRole is that of a pair of captures: nines sent none of its packets.
+const CaptureRole = "capture"
+
 // OfStretches reports whether a trial's packets are such stretches.
 func (d *Details) OfStretches() bool {
 	return d != nil && (d.Role == JitterRole || d.Role == ProgramRole)
 }
 
+// OfTraffic reports whether nines sent a trial's packets, at a rate or as fast as it could.
+func (d *Details) OfTraffic() bool {
+	return d == nil || !d.OfStretches() && d.Role != CaptureRole
+}
+
 // Details is trials/NNNN/details.json: the basis of a trial's verdict and the data that the page
 // draws, in addition to the summary. All times are nanoseconds of CLOCK_MONOTONIC.
 type Details struct {
-	Role        string  `json:"role"` // "loop", "generate+sink", "capture", "scripts", JitterRole or ProgramRole
+	Role        string  `json:"role"` // "loop", "generate+sink", "scripts", CaptureRole, JitterRole or ProgramRole
 	IntendedPPS float64 `json:"intended_pps"`
 	// IntendedPackets is the number of packets in the schedule; 0: unknown.
 	IntendedPackets uint64 `json:"intended_packets,omitempty"`
