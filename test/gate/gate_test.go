@@ -92,14 +92,17 @@ func TestOnASelfHostedRunner(t *testing.T) {
 	labtest.Experiment(t)
 	labtest.Require(t, "git", labtest.Installed("git"))
 	var workflow struct {
-		Jobs map[string]struct{ Steps []struct{ Run string } }
+		Jobs map[string]struct{ Steps []struct{ Run, If string } }
 	}
 	must(t, yaml.Unmarshal([]byte(read(t, filepath.Join(labtest.Repository(), "examples/ci/github.yml"))), &workflow))
 	for _, c := range cases {
 		r := newRunner(t, c.microseconds)
 		ran, code, said := 0, 0, ""
 		for _, step := range workflow.Jobs["gate"].Steps {
-			if step.Run == "" || code != 0 {
+			if step.If == "always()" && step.Run != "" {
+				r.does(t, r.folder, step.Run)
+			}
+			if step.Run == "" || step.If != "" || code != 0 {
 				continue
 			}
 			ran++
@@ -118,16 +121,7 @@ func TestOnASelfHostedRunner(t *testing.T) {
 func TestOnARentedMachine(t *testing.T) {
 	labtest.Experiment(t)
 	labtest.Require(t, "git", labtest.Installed("git"))
-	var pipeline struct {
-		Latency struct {
-			Before []string          `yaml:"before_script"`
-			Script []string          `yaml:"script"`
-			After  []string          `yaml:"after_script"`
-			Names  map[string]string `yaml:"variables"`
-		}
-	}
-	must(t, yaml.Unmarshal([]byte(read(t, filepath.Join(labtest.Repository(), "examples/ci/gitlab.yml"))), &pipeline))
-	job := pipeline.Latency
+	job := pipelineOf(t)
 	for _, c := range cases {
 		r := newRunner(t, c.microseconds)
 		r.environment = append(r.environment, "MACHINE_NAME="+strings.ReplaceAll(job.Names["MACHINE_NAME"], "$CI_JOB_ID", "1"))
@@ -141,6 +135,37 @@ func TestOnARentedMachine(t *testing.T) {
 			t.Errorf("the machine was not rented and given back:\n%s", calls)
 		}
 	}
+}
+
+// TestARentedMachineIsGivenBack: also if the branch does not compile.
+func TestARentedMachineIsGivenBack(t *testing.T) {
+	labtest.Require(t, "git", labtest.Installed("git"))
+	job := pipelineOf(t)
+	r := newRunner(t, "0")
+	r.environment = append(r.environment, "MACHINE_NAME=nines-1")
+	must(t, os.WriteFile(filepath.Join(r.folder, "fwd.c"), []byte("no program"), 0o644))
+	if code, said := r.shell(r.folder, strings.Join(slices.Concat(job.Before, job.Script), "\n")); code == 0 {
+		t.Fatalf("it compiles:\n%s", said)
+	}
+	r.does(t, r.folder, strings.Join(job.After, "\n"))
+	if calls := read(t, r.path("calls")); !strings.HasSuffix(calls, "server delete nines-1\n") {
+		t.Errorf("the machine was not given back:\n%s", calls)
+	}
+}
+
+// job is that of the pipeline on a rented machine.
+type job struct {
+	Before []string          `yaml:"before_script"`
+	Script []string          `yaml:"script"`
+	After  []string          `yaml:"after_script"`
+	Names  map[string]string `yaml:"variables"`
+}
+
+func pipelineOf(t *testing.T) job {
+	t.Helper()
+	var pipeline struct{ Latency job }
+	must(t, yaml.Unmarshal([]byte(read(t, filepath.Join(labtest.Repository(), "examples/ci/gitlab.yml"))), &pipeline))
+	return pipeline.Latency
 }
 
 // hasDecisions looks for all three expectations in what a page of CI reads, and for the result.
