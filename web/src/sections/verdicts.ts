@@ -7,24 +7,25 @@ import type { Selection } from "../selection.ts";
 import { listedTrials } from "./generator.ts";
 import { table, words, type Table } from "../table.ts";
 
-interface Reason {
+interface Disturbed {
   id: string;
   label: string;
   verdict: string;
-  reason: string;
+  reasons: readonly string[];
 }
 
+/** The trials that are not clean, each with its reasons below it, where they have room on any screen. */
 export function verdictTable(page: Page, selection: Selection): Table {
-  const result = table<Reason>({
+  const result = table<Disturbed>({
     id: "verdict-table",
     caption: "Trials that were disturbed, and by what",
-    rows: () => listedTrials(page, page.trials).filter(({ trial }) => selection.passes(trial.variables))
-      .flatMap(({ trial, label }) => trial.reasons.map((reason) => ({ id: trial.id, label, verdict: trial.verdict, reason }))),
+    rows: () => listedTrials(page, page.trials).filter(({ trial }) => selection.passes(trial.variables) && trial.reasons.length > 0)
+      .map(({ trial: { id, verdict, reasons }, label }) => ({ id, label, verdict, reasons })),
     columns: [
       { title: "id", words: true, cell: ({ id }) => words(id) },
       { title: "trial", words: true, cell: ({ label }) => words(label) },
       { title: "verdict", words: true, cell: ({ verdict }) => ({ text: verdict, value: verdict, node: h("span", { class: `verdict ${verdict}` }, verdict) }) },
-      { title: "reason", words: true, cell: ({ reason }) => ({ ...words(reason), class: "wrap" }) },
+      { title: "because", words: true, below: true, cell: ({ reasons }) => ({ ...words(reasons.join("; ")), node: h("ul", { class: "reasons" }, ...reasons.map((reason) => h("li", null, reason))) }) },
     ],
   });
   selection.onChange(result.update);
