@@ -35,7 +35,6 @@ type known struct {
 
 // decided compares what is known.
 func decided(c Case, e expect.Expectation, subject, bound known, l levels) Case {
-	c.Notes = slices.Concat(subject.notes, bound.notes)
 	for _, one := range []known{subject, bound} {
 		if one.problem != "" {
 			c.Because = one.problem
@@ -59,24 +58,28 @@ func decided(c Case, e expect.Expectation, subject, bound known, l levels) Case 
 	case first == expect.Holds && len(suspect) == 0:
 		c.Decision, c.Because = expect.Holds, subject.what
 	case first == expect.Holds, subject.disturbed, bound.disturbed:
-		c.Because = strings.Join(suspect, "; ") + remedyFor(e.Subject)
+		c.Because, c.Notes = strings.Join(suspect, "; "), []string{remedyFor(e.Subject)}
 		if e.Subject.P == 0 {
 			c.Because = subject.what + ", but " + c.Because
 		}
 	case violated(at, e.Operator, l.violate):
-		c.Decision, c.Because = expect.Violated, subject.what
+		c.Decision, c.Because = expect.Violated, strings.Join(append([]string{subject.what}, suspect...), "; ")
 	default:
 		c.Because, c.Needs = open(s, b, e.Operator, subject)
+	}
+	if c.Decision != expect.Undecided {
+		c.Notes = slices.Concat(subject.notes, bound.notes)
 	}
 	return c
 }
 
-// remedyFor says what to expect instead where the host disturbs trials.
+// remedyFor says what to do where trials are not clean.
 func remedyFor(q expect.Quantity) string {
-	if q.P == 0 {
-		return "; see 'nines doctor'"
+	text := "only clean trials let something hold: 'nines doctor' says what disturbs the host"
+	if q.P > 0 && !q.Undisturbed {
+		text += fmt.Sprintf("; or expect undisturbed.%s, or compare two versions as a duet", q.Name())
 	}
-	return fmt.Sprintf("; expect undisturbed.%s, compare two versions as a duet, or see 'nines doctor'", q.Name())
+	return text
 }
 
 func distinct(texts []string) []string {

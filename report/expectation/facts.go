@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// fact is a count or an extreme of the trials that were made, which has no interval.
-func fact(k known, q expect.Quantity, group report.Group) known {
+// factual is a count or an extreme of the trials that were made, which has no interval.
+func factual(k known, q expect.Quantity, group report.Group) known {
 	var value float64
 	for i, t := range group.Trials {
 		one := factOf(q, t)

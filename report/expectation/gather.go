@@ -38,21 +38,17 @@ func (g *gatherer) trafficNs(t result.Trial) int64 {
 	return details.DurationNs
 }
 
-// know is what a combination tells of a quantity: its clean trials. Noisy ones count for what is undisturbed, and where
-// there are no others to show.
-func (g *gatherer) know(q expect.Quantity, group report.Group) (known, error) {
+// know is what a combination tells of a quantity: its clean trials. Noisy ones count for what is undisturbed, for facts, as
+// a lost packet is lost, and where there are no others to show.
+func (g *gatherer) know(q expect.Quantity, group report.Group, fact bool) (known, error) {
 	k := known{}
-	verdicts := group.Verdicts()
-	if n := verdicts[result.Invalid]; n > 0 {
-		k.suspect = append(k.suspect, ofTrials(n, len(group.Trials))+" invalid")
-	}
+	k.suspect = suspectOf(group, q)
 	if group.Invalid() {
 		k.problem = "all trials are invalid: " + strings.Join(group.Trials[0].Reasons, "; ")
 		return k, nil
 	}
 	group.Trials = group.Counted()
-	if n := verdicts[result.Noisy]; n > 0 && !q.Undisturbed {
-		k.suspect = append(k.suspect, ofTrials(n, len(group.Trials))+" noisy: the host disturbed the packets")
+	if group.Verdicts()[result.Noisy] > 0 && !q.Undisturbed && !fact {
 		clean := slices.DeleteFunc(slices.Clone(group.Trials), func(t result.Trial) bool { return t.Verdict == result.Noisy })
 		if k.disturbed = len(clean) == 0; !k.disturbed {
 			group.Trials = clean
@@ -71,22 +67,38 @@ func (g *gatherer) know(q expect.Quantity, group report.Group) (known, error) {
 	case q.Figure == expect.Loss:
 		return g.loss(k, group)
 	case q.IsFact():
-		return fact(k, q, group), nil
+		return factual(k, q, group), nil
 	case q.Undisturbed:
 		return undisturbed(k, q, group), nil
 	}
 	return g.percentile(k, q, group)
 }
 
-// ofTrials is "2 of 6 trials are", "all 6 trials are" or "the trial is".
-func ofTrials(n, all int) string {
-	switch {
-	case all == 1:
-		return "the trial is"
-	case n == all:
-		return fmt.Sprintf("all %d trials are", n)
+// suspectOf says which trials cannot show that something holds: "of 6 trials 2 are invalid and 4 noisy".
+func suspectOf(group report.Group, q expect.Quantity) []string {
+	verdicts := group.Verdicts()
+	if q.Undisturbed {
+		verdicts = map[result.Verdict]int{result.Invalid: verdicts[result.Invalid]}
 	}
-	return fmt.Sprintf("%d of %s %s", n, terminal.Count(all, "trial"), isAre(n))
+	var parts []string
+	for _, v := range []result.Verdict{result.Invalid, result.Noisy} {
+		switch n := verdicts[v]; {
+		case n > 0 && len(parts) > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s %s", n, isAre(n), v))
+		}
+	}
+	switch all := len(group.Trials); {
+	case len(parts) == 0:
+		return nil
+	case all == 1:
+		return []string{"the trial" + strings.TrimPrefix(parts[0], "1")}
+	case len(parts) == 1 && verdicts[result.Invalid]+verdicts[result.Noisy] == all:
+		return []string{"all " + strings.Replace(parts[0], " ", " trials ", 1)}
+	default:
+		return []string{fmt.Sprintf("of %d trials %s", all, strings.Join(parts, " and "))}
+	}
 }
 
 func isAre(n int) string {

@@ -86,14 +86,14 @@ func (t turns) judge(e expect.Expectation, r *result.Result, l levels) Case {
 			}
 			values[i], c.Trials = append(values[i], v), append(c.Trials, trial.ID)
 		}
-		if left := len(group.Trials) - len(values[i]); left > 0 {
-			suspect = append(suspect, fmt.Sprintf("of %s=%s, %s invalid or noisy", q.Key, q.Value, ofTrials(left, len(group.Trials))))
+		for _, text := range suspectOf(group, q) {
+			suspect = append(suspect, fmt.Sprintf("%s=%s: %s", q.Key, q.Value, text))
 		}
 	}
 	switch ratio := confidence.Ratio(values[1], values[0], seed); {
 	case min(len(values[0]), len(values[1])) < steadyTrials:
-		c.Because = strings.Join(append(suspect, fmt.Sprintf("there are %d and %d to compare, and a decision needs %d of each value: set 'repeat'",
-			len(values[0]), len(values[1]), steadyTrials)), "; ")
+		c.Because = strings.Join(append(suspect, fmt.Sprintf("a decision needs %d clean trials of each value, and there are %d and %d: set 'repeat'",
+			steadyTrials, len(values[0]), len(values[1]))), "; ")
 	case !report.RanInTurn(r, t.subject, t.other):
 		c.Because = "the trials did not run in turn, and a drift of the host cannot be told from the difference: set 'order: interleaved'"
 	case !ratio.Bounded():
@@ -117,7 +117,7 @@ func (c *Case) decideRatio(e expect.Expectation, ratio confidence.Interval, susp
 	case d == expect.Holds && len(suspect) == 0:
 		c.Decision = expect.Holds
 	case d == expect.Holds:
-		c.Because = strings.Join(suspect, "; ") + remedyFor(e.Subject)
+		c.Because, c.Notes = strings.Join(suspect, "; "), []string{remedyFor(e.Subject)}
 	case expect.Decide(widened(i, l.violate), e.Operator, limit) == expect.Violated:
 		c.Decision = expect.Violated
 	default:

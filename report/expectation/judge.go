@@ -85,7 +85,7 @@ func judge(e expect.Expectation, g *gatherer, group report.Group, references *re
 			return c, exit.Wrongf("%s: the trial is a duet: say whose it is, such as b.%s <= 1.05 * a.%[2]s", e.Text, e.Subject.Name())
 		}
 	}
-	subject, err := g.know(e.Subject, group)
+	subject, err := g.know(e.Subject, group, e.IsFact())
 	if err != nil {
 		return c, err
 	}
@@ -99,7 +99,7 @@ func judge(e expect.Expectation, g *gatherer, group report.Group, references *re
 	case other != nil && other.Of == expect.Reference:
 		return references.judge(c, e, group, subject, l)
 	case other != nil:
-		if bound, err = g.know(*other, group); err != nil {
+		if bound, err = g.know(*other, group, e.IsFact()); err != nil {
 			return c, err
 		}
 		// Two intervals hold together at this level.

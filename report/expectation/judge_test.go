@@ -85,6 +85,16 @@ func TestNoTrialThatIsNotCleanDecides(t *testing.T) {
 		if got := decisions(j); got != c.want {
 			t.Errorf("%v: %s, want %s", c.verdicts, got, c.want)
 		}
+		for i := range m.result.Summary.Trials {
+			m.result.Summary.Trials[i].LostPackets = 1
+		}
+		lost := expect.Violated // a lost packet is lost, whatever the host did
+		if c.verdicts[0] == result.Invalid && c.verdicts[1] == result.Invalid {
+			lost = expect.Undecided
+		}
+		if got := m.judge(t, "loss == 0").Decision; got != lost {
+			t.Errorf("%v: of lost packets %s, want %s", c.verdicts, got, lost)
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ func (r *references) days(q expect.Quantity, variables map[string]any, level flo
 		if at < 0 {
 			continue
 		}
-		k, err := of.know(q, r.groups[i][at])
+		k, err := of.know(q, r.groups[i][at], false)
 		if err != nil {
 			return nil, "", err
 		}
