@@ -62,7 +62,7 @@ func (l *lookout) look(trafficNs int64) bool {
 	for _, a := range again.last.Answers {
 		asked := slices.ContainsFunc(l.asked.Ask, func(text string) bool { return questionOf(text) == a.Question })
 		never := a.Question.Undisturbed && unseenParts(heard) != ""
-		if asked && a.Decision == duet.Undecided && !never {
+		if asked && !a.Confirmed && !never {
 			return false
 		}
 	}

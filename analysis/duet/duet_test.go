@@ -43,7 +43,11 @@ func TestDecisions(t *testing.T) {
 		{"less than matters", 10, Same},
 		{"about as much as matters", 95, Undecided},
 	} {
-		look := trialOf(Options{}, 1e9, plain(c.more)).Look(1e9)
+		trial := trialOf(Options{}, 1e9, plain(c.more))
+		if first := trial.Look(1e9); first.Over {
+			t.Errorf("%s: the first look ends the trial", c.name)
+		}
+		look := trial.Look(1e9)
 		a := answerTo(Question{P: 0.5}, look)
 		if a.Decision != c.want || a.Difference.Low > float64(c.more) || a.Difference.High < float64(c.more) || math.Abs(a.Least-105) > 1 {
 			t.Errorf("%s: %s, %+v of at least %.0f ns", c.name, a.Decision, a.Difference, a.Least)
@@ -114,9 +118,9 @@ func TestDecisionsStay(t *testing.T) {
 	same := Answer{Decision: Same, Difference: &Interval{-5, 0, 5}, Least: 20}
 	for name, c := range map[string]struct{ first, second, want Answer }{
 		"nothing yet":     {open, lower, lower},
-		"nothing more":    {lower, open, lower},
-		"more closely":    {lower, closer, closer},
-		"another outcome": {lower, same, Answer{Decision: Undecided, Difference: same.Difference, Least: 20, Because: "the difference has changed in the course of the trial"}},
+		"nothing more":    {lower, open, confirmed(lower)},
+		"more closely":    {lower, closer, confirmed(closer)},
+		"another outcome": {lower, same, Answer{Decision: Undecided, Difference: same.Difference, Least: 20, Because: changed}},
 	} {
 		trial := NewTrial(Options{})
 		trial.remember(c.first)
@@ -124,6 +128,18 @@ func TestDecisionsStay(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
+	trial := NewTrial(Options{})
+	for _, a := range []Answer{lower, same} {
+		trial.remember(a)
+	}
+	if got := trial.remember(lower); got.Decision != Undecided || got.Because != changed {
+		t.Errorf("after a change: %+v", got)
+	}
+}
+
+func confirmed(a Answer) Answer {
+	a.Confirmed = true
+	return a
 }
 
 func TestLooks(t *testing.T) {

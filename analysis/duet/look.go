@@ -35,7 +35,7 @@ func (t *Trial) Look(nowNs int64) Look {
 	open := 0
 	for _, q := range t.options.Asked {
 		answer := t.remember(t.answer(q, &look.Sifted, r, wrong*spent(t.looks, planned)/float64(len(t.options.Asked))))
-		if answer.Decision == Undecided {
+		if !answer.Confirmed {
 			open++
 		}
 		look.Answers = append(look.Answers, answer)
@@ -51,21 +51,29 @@ func (t *Trial) Look(nowNs int64) Look {
 	return look
 }
 
-// remember keeps what an earlier look has decided, with the interval by which it did, where this one decides nothing. Where
-// two looks decide differently, the difference has changed in the course of the trial, and nothing is decided. The
-// intervals of two looks are not joined: what they have in common may be tiny where the difference changes.
+// remember keeps what an earlier look has decided, with the interval by which it did, where this one decides nothing. A trial
+// ends when what was asked was decided at two looks: a busy host has phases of seconds, of which an early look has seen
+// one. Where two looks decide differently, the difference has changed in the course of the trial, and nothing is decided
+// any more. The intervals of two looks are not joined: what they have in common may be tiny where the difference changes.
 func (t *Trial) remember(a Answer) Answer {
 	before, ok := t.answers[a.Question]
 	switch {
+	case before.Because == changed:
+		a.Decision, a.Because = Undecided, changed
 	case !ok || before.Decision == Undecided:
 	case a.Decision == Undecided:
 		a = before
+		a.Confirmed = true
 	case a.Decision != before.Decision:
-		a.Decision, a.Because = Undecided, "the difference has changed in the course of the trial"
+		a.Decision, a.Because = Undecided, changed
+	default:
+		a.Confirmed = true
 	}
 	t.answers[a.Question] = a
 	return a
 }
+
+const changed = "the difference has changed in the course of the trial"
 
 // fewestEvents is how many events must be beyond a percentile. With fewer, which of the two sides they hit is chance, and
 // a bootstrap does not know how much.

@@ -59,6 +59,8 @@ type Answer struct {
 	Ratio      *Interval
 	// Least is the least difference that matters.
 	Least float64
+	// Confirmed is true once a later look did not decide otherwise.
+	Confirmed bool
 	// Because says why there is no interval, or no decision from it; "" otherwise.
 	Because string
 	// Remains says what of the interruptions is in an undisturbed percentile all the same, in both sides alike, as each

@@ -75,7 +75,7 @@ func TestUnknownVerb(t *testing.T) {
 	if code != exit.Wrong {
 		t.Errorf("exit code %d, want %d", code, exit.Wrong)
 	}
-	for _, want := range []string{"runn", "run\n", "--help"} {
+	for _, want := range []string{"runn", "did you mean 'nines run'", "--help"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("the message %q does not say %q", stderr, want)
 		}
