@@ -139,7 +139,7 @@ format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 .PHONY: generate
-## generate: regenerate derived files: golden files, docs/commands.md, tables of docs/, web/src/data.ts
+## generate: regenerate derived files: golden files, docs/reference/commands.md, tables of docs/, web/src/data.ts
 # The page is built from types that Go's tests write, and those tests embed the page: an old page is enough for them.
 generate:
 	@test -e $(PAGE) || $(MAKE) embedded

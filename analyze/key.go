@@ -47,7 +47,7 @@ func (k Key) readsID() bool { return k != Content && k != Published }
 
 const payloadMark = 0x55 // of MoonSniff and nines
 
-// What follows the id and the mark in nines' payload (docs/engine-protocol.md): flags, of which one
+// What follows the id and the mark in nines' payload (docs/reference/engine-protocol.md): flags, of which one
 // tells packets with equal ids apart and one marks those that only look for a path, and at the end the stream. Before there were streams,
 // its two bytes were the highest of a 64-bit counter: the same wherever the packet was captured.
 const (

@@ -1,5 +1,5 @@
 /* nines-engine: sends, receives and forwards packets, driven by JSON lines
- * (docs/engine-protocol.md). README.md in this folder has a reading order. */
+ * (docs/reference/engine-protocol.md). README.md in this folder has a reading order. */
 #include "clock/clock.h"
 #include "control/session.h"
 #include "role/thread.h"

@@ -10,7 +10,7 @@ import (
 	"os/exec"
 )
 
-// The exit codes of nines; docs/commands.md explains them.
+// The exit codes of nines; docs/reference/commands.md explains them.
 const (
 	Done   = 0
 	Failed = 1

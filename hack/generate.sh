@@ -1,6 +1,6 @@
 #!/bin/bash
 # Regenerates the files that tests compare with: the golden files of every package whose tests have
-# the flag -update, of test/golden, docs/commands.md and tables of other documents. Read the difference before
+# the flag -update, of test/golden, docs/reference/commands.md and tables of other documents. Read the difference before
 # committing it.
 set -euo pipefail
 git grep -lE '"nines\.dev/nines/test/golden"|flag\.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | while read -r dir; do

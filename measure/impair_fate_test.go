@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// fate is what a seed does to a packet. It is a second implementation, from docs/engine-protocol.md, so that the
+// fate is what a seed does to a packet. It is a second implementation, from docs/reference/engine-protocol.md, so that the
 // engine is held against its description and not against itself.
 type fate struct {
 	lost, corrupted, reordered, duplicated bool

@@ -84,7 +84,7 @@ func notes(c Comparison) []string {
 		list = append(list, "The host is taken to have been the same for A and B, as --steady says; nines cannot check that.")
 	}
 	if c.RulesA != c.RulesB {
-		list = append(list, fmt.Sprintf("A has version %d of nines' rules, and B %d (0: before 2): what the two count may differ (docs/results.md).", c.RulesA, c.RulesB))
+		list = append(list, fmt.Sprintf("A has version %d of nines' rules, and B %d (0: before 2): what the two count may differ (docs/reference/results.md).", c.RulesA, c.RulesB))
 	}
 	if c.ReferenceRuns > 0 {
 		list = append(list, fmt.Sprintf("The intervals of B/A are at least as wide as %d runs of the reference differ from day to day. A figure that is 0 there has none.", c.ReferenceRuns))

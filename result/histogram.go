@@ -8,7 +8,7 @@ import (
 )
 
 // The range and resolution of every histogram: 1 ns to 60 s at 3 significant digits. The engine's
-// counts arrays have the same layout (docs/engine-protocol.md).
+// counts arrays have the same layout (docs/reference/engine-protocol.md).
 const (
 	LowestNs          = 1
 	HighestNs         = 60_000_000_000

@@ -5,7 +5,7 @@ import "time"
 // Schema names the format of summary.json.
 const Schema = "nines/result/v1"
 
-// Rules is the version of the rules that make a result's numbers and verdicts. docs/results.md lists what has changed
+// Rules is the version of the rules that make a result's numbers and verdicts. docs/reference/results.md lists what has changed
 // with each. It grows whenever the same packets would give another number.
 const Rules = 3
 

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Names of the files of a result folder; docs/results.md describes each.
+// Names of the files of a result folder; docs/reference/results.md describes each.
 const (
 	SummaryFile    = "summary.json"
 	SummaryCSVFile = "summary.csv"

@@ -36,7 +36,7 @@ type DisturbanceDescriptor struct {
 	NeedsCPU bool
 }
 
-// disturbances lists every kind, in the order of docs/experiment-file.md.
+// disturbances lists every kind, in the order of docs/reference/experiment-file.md.
 var disturbances = []DisturbanceDescriptor{
 	{Kind: DisturbSpin, Thread: true},
 	{Kind: DisturbFork, Thread: true},

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const documentPath = "../docs/experiment-file.md"
+const documentPath = "../docs/reference/experiment-file.md"
 
 // documentRow is a row of a table: | `key` | type | default | what it is |.
 var documentRow = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (.*) \\| (.*) \\| .* \\|$")

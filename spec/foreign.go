@@ -85,7 +85,7 @@ func IsForeign(err error) bool {
 func (t *tool) refusal(name string) *Error {
 	return &Error{
 		foreign: true, File: name, Problem: "is " + t.file + ", which nines does not read",
-		Remedy: t.instead + "; docs/experiment-file.md has every key, and examples/ files to start from",
+		Remedy: t.instead + "; docs/reference/experiment-file.md has every key, and examples/ files to start from",
 	}
 }
 

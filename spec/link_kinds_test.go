@@ -40,7 +40,7 @@ func TestDescriptorsFitTogether(t *testing.T) {
 	}
 }
 
-// TestTheManualHasTheKinds: the tables of docs/links.md and docs/experiment-file.md match the descriptors, and each
+// TestTheManualHasTheKinds: the tables of docs/links.md and docs/reference/experiment-file.md match the descriptors, and each
 // kind has a section in the first.
 func TestTheManualHasTheKinds(t *testing.T) {
 	var table, short strings.Builder

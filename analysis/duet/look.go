@@ -53,8 +53,8 @@ func (t *Trial) Look(nowNs int64) Look {
 
 // remember keeps what an earlier look has decided, with the interval by which it did, where this one decides nothing. A trial
 // ends when what was asked was decided at two looks: a busy host has phases of seconds, of which an early look has seen
-// one. Where two looks decide differently, the difference has changed in the course of the trial, and nothing is decided
-// any more. The intervals of two looks are not joined: what they have in common may be tiny where the difference changes.
+// one. Where two looks decide differently, the difference has changed in the course of the trial, and nothing is
+// decided from then on. The intervals of two looks are not joined: what they have in common may be tiny where the difference changes.
 func (t *Trial) remember(a Answer) Answer {
 	before, ok := t.answers[a.Question]
 	switch {

@@ -9,14 +9,14 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// TestCommandsDocument: docs/commands.md repeats the help texts, verb by verb. cluster/cmd/nines-cluster has
+// TestCommandsDocument: docs/reference/commands.md repeats the help texts, verb by verb. cluster/cmd/nines-cluster has
 // its own part there.
 func TestCommandsDocument(t *testing.T) {
 	var b strings.Builder
 	for _, c := range newRootCommand().Commands() {
 		golden.Command(&b, c, "")
 	}
-	golden.Part(t, filepath.Join("..", "..", "docs", "commands.md"), "commands", strings.TrimPrefix(b.String(), "\n")) // make generate writes it
+	golden.Part(t, filepath.Join("..", "..", "docs", "reference", "commands.md"), "commands", strings.TrimPrefix(b.String(), "\n")) // make generate writes it
 }
 
 // TestHelpTeaches: every verb's help says what it does, and has an example.

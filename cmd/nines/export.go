@@ -49,7 +49,7 @@ a file:
   packets  the Parquet file with a row per packet of a trial, if packets were recorded
            (traffic.packets)
 
-docs/exports.md describes every column with its unit.`,
+docs/reference/exports.md describes every column with its unit.`,
 		Example: `  nines export results/latest --format csv > trials.csv
   nines export results/latest --format parquet --out trials.parquet
   duckdb -c "select \"links.*.kind\", median(latency_p99_ns) from 'trials.parquet' group by 1"

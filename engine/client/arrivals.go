@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The layout of the arrivals (docs/engine-protocol.md).
+// The layout of the arrivals (docs/reference/engine-protocol.md).
 const (
 	arrivalsMagic       = "NINESARR"
 	arrivalsVersion     = 1

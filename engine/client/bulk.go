@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The layout of bulk data (docs/engine-protocol.md).
+// The layout of bulk data (docs/reference/engine-protocol.md).
 const (
 	bulkMagic        = "NINESBLK"
 	bulkVersion      = 1

@@ -23,7 +23,7 @@ func (c *Client) Watch(cpus []int) error {
 
 // WatchNotices is Watch that announces, in a ring of so many places for each CPU, the gaps
 // of at least leastNs. It returns where the rings are in the engine's memory, in the order
-// of the CPUs; docs/engine-protocol.md has their form.
+// of the CPUs; docs/reference/engine-protocol.md has their form.
 func (c *Client) WatchNotices(cpus []int, places int, leastNs int64) ([]uint64, error) {
 	var answer struct {
 		Notices []struct {

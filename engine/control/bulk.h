@@ -1,7 +1,7 @@
 /*
  * bulk: what an answer has in numbers rather than in words, in one binary block: of a trial its
  * histograms, their blocks of time, the slowest packets and those picked at random; of all threads
- * their interruptions. docs/engine-protocol.md has the layout; engine/client reads it.
+ * their interruptions. docs/reference/engine-protocol.md has the layout; engine/client reads it.
  *
  * It travels in the answer's own line, as base64, and not by a descriptor as records do: engines in
  * virtual machines and pods have none of nines', and what relays their answers passes lines.

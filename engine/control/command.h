@@ -1,7 +1,7 @@
 /*
  * command: parses one line of JSON into one checked struct, or a message that says what is wrong
  * and what is allowed. A pure function, so a refused command changes nothing.
- * docs/engine-protocol.md is the specification.
+ * docs/reference/engine-protocol.md is the specification.
  */
 #ifndef NINES_COMMAND_H
 #define NINES_COMMAND_H

@@ -1,4 +1,4 @@
-/* reply: results as JSON, in the forms of docs/engine-protocol.md. */
+/* reply: results as JSON, in the forms of docs/reference/engine-protocol.md. */
 #ifndef NINES_REPLY_H
 #define NINES_REPLY_H
 

@@ -1,6 +1,6 @@
 /*
  * payload: the 18 bytes after the UDP header, little-endian; they fit a 64-byte frame. The first
- * bytes are compatible with MoonSniff. docs/engine-protocol.md has the layout.
+ * bytes are compatible with MoonSniff. docs/reference/engine-protocol.md has the layout.
  *
  *   0 u32 id   4 u8 0x55   5 u8 flags   6 u32 send lag ns   10 u48 TSC at the send   16 u16 stream
  *

@@ -29,7 +29,7 @@ enum {
 	/* How long before a packet of a round trip its thread is awake: longer than an idle CPU
 	 * usually takes to come back. From one that has just come back a packet leaves more slowly:
 	 * half a round trip over a bridge took 49 us, and sockperf's, which spins, 37
-	 * (docs/performance.md). */
+	 * (docs/reference/performance.md). */
 	AWAKE_NS = 50000,
 };
 

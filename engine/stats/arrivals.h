@@ -6,7 +6,7 @@
  * A row is a word. Its low half is the time since the row before, in units of 16 ticks, and two
  * marks; its high half is the latency in ns, or UINT32_MAX if that is longer. A longer time than
  * fits takes rows of its own, which are no packets: their time is ARRIVALS_CARRY. Rows of lost
- * packets grow from the other end, in pauses and when the trial has ended. docs/engine-protocol.md has the layout; engine/client
+ * packets grow from the other end, in pauses and when the trial has ended. docs/reference/engine-protocol.md has the layout; engine/client
  * reads it.
  *
  * What does not fit is left out as a whole: 1 in `one_in` packets has a row, chosen by its id, so

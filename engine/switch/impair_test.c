@@ -41,7 +41,7 @@ static void test_a_seed_gives_a_packet_one_fate(void **state)
 }
 
 /* What another program must draw: held so that results of other versions stay comparable. The
- * figures were computed apart, from the description in docs/engine-protocol.md. */
+ * figures were computed apart, from the description in docs/reference/engine-protocol.md. */
 static void test_fates_stay_what_they_were(void **state)
 {
 	const struct impair_config c = {.loss = 0.5, .seed = 1};

@@ -137,7 +137,7 @@ const (
 	// ethernetBytes are a frame's header and FCS.
 	ethernetBytes = 18
 	// xdpFrameBytes is the longest frame that fits one buffer of an AF_XDP port; longer
-	// ones take multi-buffer mode, which not every kernel has (docs/engine-protocol.md).
+	// ones take multi-buffer mode, which not every kernel has (docs/reference/engine-protocol.md).
 	xdpFrameBytes = 3500
 )
 

@@ -3,7 +3,7 @@
 //
 //	programs (bpf/, on each CPU)      collector (a thread of nines)         who measures
 //	an event: 32 bytes into the       reads announcements ◂──────────────── an engine's ring
-//	CPU's ring, which overwrites      copies from the rings what is around    (docs/engine-protocol.md),
+//	CPU's ring, which overwrites      copies from the rings what is around    (docs/reference/engine-protocol.md),
 //	what is oldest                    each packet that is among the slowest   or Keep
 //	                                  so far; drops those that are not
 //

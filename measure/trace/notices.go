@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Notices is where an engine announces packets: a ring in its memory (docs/engine-protocol.md).
+// Notices is where an engine announces packets: a ring in its memory (docs/reference/engine-protocol.md).
 type Notices struct {
 	PID     int
 	Address uint64

@@ -79,7 +79,7 @@ func TestPacketsThatAreLateAreFollowed(t *testing.T) {
 	}
 	begin := monotonic()
 	for id, lag := range map[uint32]time.Duration{sampled: 0, inTime: 0, late: 2 * limit} {
-		// docs/engine-protocol.md
+		// docs/reference/engine-protocol.md
 		packet := binary.LittleEndian.AppendUint32(nil, id)
 		packet = binary.LittleEndian.AppendUint32(append(packet, 0x55, 1), uint32(lag))
 		packet = binary.LittleEndian.AppendUint64(packet, counter())

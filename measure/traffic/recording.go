@@ -12,7 +12,7 @@ import (
 
 // Recorded is the engines' record of every packet of a trial, valid until the next one.
 type Recorded struct {
-	// Sent and Received are files in the engine's format (docs/engine-protocol.md).
+	// Sent and Received are files in the engine's format (docs/reference/engine-protocol.md).
 	Sent, Received *os.File
 	// SentLost and ReceivedLost are packets without a record, and Problems why.
 	SentLost, ReceivedLost uint64

@@ -181,7 +181,7 @@ func (p *port) Write(data []byte) (int, error) {
 	}
 }
 
-// noEngine is an engine's answer to any command, docs/engine-protocol.md.
+// noEngine is an engine's answer to any command, docs/reference/engine-protocol.md.
 const noEngine = `{"reply":"?","ok":false,"error":"no engine runs in the guest","errno":"ECONNREFUSED"}` + "\n"
 
 // enginePatience limits the wait for an engine that is starting and has no socket yet:

@@ -65,7 +65,7 @@ func (s *scan) walk(path, below string, depth int) error {
 	}
 	for _, entry := range entries {
 		// DirEntry does not count symbolic links, such as latest, as folders. Names with a dot are
-		// leftovers (docs/results.md).
+		// leftovers (docs/reference/results.md).
 		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
 			if err := s.walk(filepath.Join(path, entry.Name()), joinSlash(below, entry.Name()), depth+1); err != nil {
 				return err

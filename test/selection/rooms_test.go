@@ -117,7 +117,7 @@ func TestAChangeInEachRoomSelectsATestOfIt(t *testing.T) {
 		"cluster/containerd/go.mod":             "cluster/local - cluster/dra lab",
 		"examples/quickstart.yaml":              "make·test-fresh - analysis/extreme",
 		"examples/ospf.yaml":                    "cmd/nines - lab",
-		"docs/commands.md":                      "cmd/nines - lab plan",
+		"docs/reference/commands.md":            "cmd/nines - lab plan",
 		"CHANGELOG.md":                          "- lab plan cmd/nines make·test-fresh",
 		"hack/setup/packages.txt":               "make·test-fresh - lab",
 		"hack/stages.sh":                        "- lab make·test-fresh",

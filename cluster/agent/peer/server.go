@@ -65,7 +65,7 @@ const (
 	// mostDuration and mostRatePPS limit what one peer may use of a node.
 	mostDuration = time.Minute
 	mostRatePPS  = 100_000
-	// mostFrameBytes is the engine's largest frame (docs/engine-protocol.md).
+	// mostFrameBytes is the engine's largest frame (docs/reference/engine-protocol.md).
 	mostFrameBytes = 9018
 )
 

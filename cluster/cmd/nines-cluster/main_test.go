@@ -10,13 +10,13 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// TestCommandsDocument: docs/commands.md has the help texts of each verb of nines cluster.
+// TestCommandsDocument: docs/reference/commands.md has the help texts of each verb of nines cluster.
 func TestCommandsDocument(t *testing.T) {
 	var b strings.Builder
 	for _, c := range newRootCommand().Commands() {
 		golden.Command(&b, c, "cluster")
 	}
-	golden.Part(t, filepath.Join("..", "..", "..", "docs", "commands.md"), "cluster commands", strings.TrimPrefix(b.String(), "\n")) // make generate writes it
+	golden.Part(t, filepath.Join("..", "..", "..", "docs", "reference", "commands.md"), "cluster commands", strings.TrimPrefix(b.String(), "\n")) // make generate writes it
 }
 
 // TestCommandsAreCalledAsUsersCallThem: what help texts and errors show can be typed.

@@ -5,7 +5,7 @@
  *
  *   send -> qdisc -> driver -> stack -> wake -> run -> read
  *
- * A packet is recognised by its payload (docs/engine-protocol.md): the mark after its id,
+ * A packet is recognised by its payload (docs/reference/engine-protocol.md): the mark after its id,
  * sent to the engines' UDP port. Each place writes a record, and adds the time since the
  * previous place to a histogram of this CPU. At high rates only one in this many packets is
  * followed; of the others, those that are late when they reach the stack get records, because
