@@ -14,8 +14,8 @@ func TestDocumentsHaveTheColumns(t *testing.T) {
 		document, mark string
 		form           Form
 	}{
-		{"exports.md", "columns", InExport},
-		{"exports.md", "columns of recorded packets", InRecorded},
+		{"reference/exports.md", "columns", InExport},
+		{"reference/exports.md", "columns of recorded packets", InRecorded},
 		{"results-index.md", "columns of trials", InIndex},
 	} {
 		golden.Part(t, "../docs/"+part.document, part.mark, markdown(Columns(part.form)))
