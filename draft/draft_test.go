@@ -162,7 +162,7 @@ func TestWhatCannotBeTriedIsExplained(t *testing.T) {
 	for words, o := range map[string]Options{
 		`did you mean "veth"?`:               {Words: []string{"vteh"}},
 		"is a program: to measure it":        {Words: []string{"fwd"}},
-		"'nines run echo.py' measures it":    {Words: []string{"echo.py"}},
+		"no experiment, which ends in .yaml": {Words: []string{"echo.py"}},
 		"is listed twice: to see how far":    {Words: []string{"veth", "veth"}},
 		"write KIND:KEY=VALUE":               {Words: []string{"veth:gro"}},
 		"did you mean ./fwd?":                {Programs: []string{"./fdw"}},

@@ -175,7 +175,7 @@ func (d *Draft) service(p program) string {
 	if d.leaves().Descriptor().ToDevice {
 		ready = fmt.Sprintf(", ready: {port: %d/udp}", spec.EnginePort)
 	}
-	return fmt.Sprintf("[{name: %s, run: [%s], dir: %s%s}]", p.name, strings.Join(run, ", "), yamlText(p.dir), ready)
+	return fmt.Sprintf("[{name: %s, run: [%s], dir: %s%s}]", yamlText(p.name), strings.Join(run, ", "), yamlText(p.dir), ready)
 }
 
 // link is one between two ends.

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,7 +107,10 @@ func unknown(word string) error {
 		if info.Mode()&0o111 != 0 {
 			return exit.Wrongf("%q is a program: to measure it as the device, write --service %s", word, asPath(word))
 		}
-		return exit.Wrongf("%q is a file: 'nines run %s' measures it; %s", word, word, known)
+		if ext := filepath.Ext(word); ext == ".yaml" || ext == ".yml" {
+			return exit.Wrongf("%q is a file: 'nines run %s' measures it; %s", word, word, known)
+		}
+		return exit.Wrongf("%q is a file, but no program, as it is not executable, and no experiment, which ends in .yaml; %s", word, known)
 	}
 	if nearest := terminal.Nearest(word, append(linkNames(), runtimeNames()...)); nearest != "" {
 		return exit.Wrongf("unknown word %q; did you mean %q? %s", word, nearest, known)

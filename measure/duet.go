@@ -24,7 +24,10 @@ func duetOf(asked *spec.Duet, planned *plan.Duet) *result.Duet {
 
 // beside says how both sides ran on the one host.
 func beside(d *plan.Duet) []string {
-	list := []string{"Both sides ran side by side: they shared the host, its caches and its softirqs"}
+	list := []string{
+		"Both sides ran side by side: they shared the host, its caches and its softirqs",
+		"The intervals are for this trial: under another load of the host the sides may differ by more or less",
+	}
 	switch d.Forwarding {
 	case plan.ForwardingOne:
 		list = append(list, "One thread of nines forwarded for both, and looked at their packets in random order")

@@ -52,7 +52,7 @@ func decideDuet(rec *result.Record, o observation, seen *lookout) {
 // undecidable says why the packets of a trial tell nothing of its sides; empty if they do.
 func undecidable(rec *result.Record, o observation) string {
 	switch rx := o.outcome.Rx; {
-	case len(o.faults) > 0 || len(o.astray) > 0:
+	case len(o.faults) > 0 || len(o.astray) > 0 || rec.Trial.Verdict == result.Invalid:
 		return "the trial is invalid: " + strings.Join(rec.Trial.Reasons, "; ")
 	case o.outcome.Arrivals == nil || rx.Arrivals == nil:
 		return "the engine kept no list of the packets"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,6 +51,11 @@ has the language and the error rates.`,
   nines expect results/latest --that 'p99 <= 1.1 * reference.p99' --reference mon --reference tue --reference wed
   nines expect results/latest --format json | jq '.expectations[] | {expectation, decision}'`,
 		Args: func(c *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if strings.ContainsAny(arg, "<>=") {
+					return exit.Wrongf("what is expected follows --that: '%s results/latest --that \"%s\"'", c.CommandPath(), arg)
+				}
+			}
 			if len(args) != 1 {
 				return exit.Wrongf("'%s' takes one result folder, such as results/latest; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}

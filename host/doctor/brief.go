@@ -52,6 +52,6 @@ func Brief(inv *host.Inventory, runs ...Planned) []host.Finding {
 	return append(brief, host.Finding{
 		Severity: host.SeverityWarning, Capability: "latency",
 		Problem: fmt.Sprintf("%s on this host will show in the tail, above all: %s", terminal.Count(len(rest), "thing"), worst),
-		Remedy:  "nines doctor --for FILE lists all of them with their remedies",
+		Remedy:  "nines doctor lists all of them with their remedies",
 	})
 }

@@ -207,7 +207,7 @@ func TestBrief(t *testing.T) {
 	}
 	want := []string{
 		"warning: clocksource: the kernel's clock is hpet, not the TSC, which may cost 0.5 to 1.5 µs; take the TSC: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
-		"warning: latency: 4 things on this host will show in the tail, above all: a hypervisor (kvm) takes CPUs away at times, which may cost 1 µs to 2.8 ms; nines doctor --for FILE lists all of them with their remedies",
+		"warning: latency: 4 things on this host will show in the tail, above all: a hypervisor (kvm) takes CPUs away at times, which may cost 1 µs to 2.8 ms; nines doctor lists all of them with their remedies",
 	}
 	if got := brief("../../examples/quickstart.yaml"); !slices.Equal(got, want) {
 		t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -6,16 +6,20 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Context ends with the first Ctrl-C, Ctrl-\ (SIGQUIT), SIGTERM or SIGHUP (the terminal is gone); a second signal ends
-// the process at once. What the process was started to ignore it ignores: SIGHUP under nohup, Ctrl-C and Ctrl-\ in
+// one is how long signals count as one: timeout, for example, sends a signal to a program and then to its process group.
+const one = 500 * time.Millisecond
+
+// Context ends with the first Ctrl-C, Ctrl-\ (SIGQUIT), SIGTERM or SIGHUP (the terminal is gone); a second signal, half a
+// second later or more, ends the process at once. What the process was started to ignore it ignores: SIGHUP under nohup, Ctrl-C and Ctrl-\ in
 // the background of a shell.
 func Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(parent, ending()...)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() { time.AfterFunc(one, stop) })
 	return ctx, stop
 }
 

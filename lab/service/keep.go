@@ -166,7 +166,7 @@ func (k *keeper) run(ctx context.Context) (end, error) {
 				if died := <-ended; errors.Is(died, exec.ErrWaitDelay) {
 					err = fmt.Errorf("%w, and it left programs in the background", err)
 				}
-				return end{failed: "it was not ready: " + err.Error()}, nil
+				return end{failed: "nines ended it, as it was not ready: " + err.Error()}, nil
 			}
 			if err == nil {
 				k.served = true
