@@ -61,11 +61,17 @@ func lists(of client.Interruptions, fromNs, endNs int64) bool {
 
 func TestATrialListsThePauseOfItsThread(t *testing.T) {
 	engine, pause := stoppable(t, "a")
-	ended := make(chan int64, 1)
+	ended := make(chan []int64, 1)
 	started := client.Events{Started: func(s client.Started) {
 		go func() {
-			time.Sleep(time.Duration(s.StartNs-s.NowNs) + 200*time.Millisecond)
-			ended <- pause()
+			// A thread that a busy host lets run seldom has learnt no usual turn yet, and does not notice a pause.
+			var ends []int64
+			time.Sleep(time.Duration(s.StartNs - s.NowNs))
+			for range 5 {
+				time.Sleep(200 * time.Millisecond)
+				ends = append(ends, pause())
+			}
+			ended <- ends
 			if err := engine.Abort(); err != nil {
 				t.Error(err)
 			}
@@ -76,8 +82,10 @@ func TestATrialListsThePauseOfItsThread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if of := result.Interruptions; !lists(of, result.MeasuredStartNs, <-ended) || of.Overflow > 0 || len(of.Kinds) == 0 {
-		t.Errorf("a pause of %v is not among %d interruptions, %d more found no room", pauseLength, of.Count, of.Overflow)
+	of := result.Interruptions
+	listed := slices.ContainsFunc(<-ended, func(end int64) bool { return lists(of, result.MeasuredStartNs, end) })
+	if !listed || of.Overflow > 0 || len(of.Kinds) == 0 {
+		t.Errorf("no pause of %v is among %d interruptions, %d more found no room", pauseLength, of.Count, of.Overflow)
 	}
 }
 
