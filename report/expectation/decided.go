@@ -101,12 +101,14 @@ func violated(at func(level float64) (expect.Interval, expect.Interval), o expec
 // mostTimes is the most traffic that is told as what a decision would take, as a multiple of what was measured.
 const mostTimes = 1e4
 
+// fewestClusters of slow packets beyond a percentile give it an upper end (package confidence).
+const fewestClusters = 4
+
 // open says why two intervals do not decide, and about what it would take.
 func open(s, b expect.Interval, o expect.Operator, subject known) (string, *Needs) {
 	if s.Low == nil && s.High == nil {
 		return "there is no interval", nil
 	}
-	const fewestClusters = 4 // beyond a percentile, for an upper end (package confidence)
 	distance := math.Abs(b.Value - s.Value)
 	ends := [2]float64{distance, distance}
 	for i, end := range []*float64{s.Low, s.High} {

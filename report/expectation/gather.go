@@ -118,7 +118,7 @@ func (g *gatherer) percentile(k known, q expect.Quantity, group report.Group) (k
 	b := &m.all
 	if !result.Supports(q.P, b.Total()) {
 		k.problem = fmt.Sprintf("%s packets were received, too few for %s", terminal.Grouped(b.Total()), q.Name())
-		k.few = 1 / (1 - q.P) / float64(max(b.Total(), 1))
+		k.few = fewestClusters / (1 - q.P) / float64(max(b.Total(), 1))
 		return k, nil
 	}
 	if !b.Tell() {
