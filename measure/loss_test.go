@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/result"
 )
 
 func TestLossInWords(t *testing.T) {
@@ -26,6 +27,23 @@ func TestLossInWords(t *testing.T) {
 		sent := client.TrialResult{Counts: client.Counts{TxPackets: 10_000, IntendedPackets: 10_000}}
 		if got := lossInWords(sent, test.missing, test.received, 10*time.Second); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestDroppedInWords(t *testing.T) {
+	path := &result.SeenPath{Nodes: []result.SeenNode{
+		{Node: "gen", Counters: map[string]uint64{"Udp.InDatagrams": 100}},
+		{Node: "dut", Counters: map[string]uint64{"Udp.RcvbufErrors": 3700, "Ip.InDiscards": 2}, Interfaces: map[string]map[string]uint64{"in": {"rx_dropped": 500, "rx_packets": 9}}},
+	}}
+	want := "dropped, with the warm-up: 3700 in dut: socket receive buffers were full: its programs read too slowly (Udp.RcvbufErrors); " +
+		"500 in dut: interface in dropped packets (rx_dropped)"
+	if got := droppedInWords(path, 4000); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for name, lost := range map[string]uint64{"nothing lost": 0, "hardly any of it": 1_000_000} {
+		if got := droppedInWords(path, lost); got != "" {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -63,7 +63,8 @@ type Trial struct {
 	// Refused is true where nothing was measured, as no packet passed the network before the trial: its reason says where
 	// they ended.
 	Refused bool `json:"refused,omitempty"`
-	// LostAs says where the lost packets are, if most are in one gap; empty otherwise.
+	// LostAs says where the lost packets are, if most are in one gap, and which nodes dropped them, by the kernel's counters;
+	// empty otherwise.
 	LostAs string `json:"lost_as,omitempty"`
 	// SeenPath is the path that the packets took; nil where no packet of nines' own was received, and in results of
 	// before.
