@@ -43,15 +43,11 @@ func sleepIfBusy(ctx context.Context, file *spec.File, say func(format string, a
 
 // crowd says how many CPUs other programs use; it is empty where enough are left for threads that poll.
 func crowd(ctx context.Context) (string, error) {
-	idle, err := cputime.Idle(ctx, lookAround)
-	if err != nil {
+	free, err := cputime.Free(ctx, lookAround)
+	if err != nil || free >= pollers*(1-spare) {
 		return "", err
 	}
-	cpus := float64(runtime.NumCPU())
-	if idle*cpus >= pollers*(1-spare) {
-		return "", nil
-	}
-	return fmt.Sprintf("other programs use %.1f of %.0f CPUs", (1-idle)*cpus, cpus), nil
+	return fmt.Sprintf("other programs use %.1f of %d CPUs", float64(runtime.NumCPU())-free, runtime.NumCPU()), nil
 }
 
 // mayBeRealTime tries it on a thread of its own, which ends with it.

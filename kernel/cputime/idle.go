@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,12 @@ func Idle(ctx context.Context, length time.Duration) (float64, error) {
 		return 0, fmt.Errorf("/proc/stat does not advance")
 	}
 	return float64(idle-idleBefore) / float64(all-allBefore), nil
+}
+
+// Free measures, for a time from now, how many of this host's CPUs are idle.
+func Free(ctx context.Context, length time.Duration) (free float64, err error) {
+	idle, err := Idle(ctx, length)
+	return idle * float64(runtime.NumCPU()), err
 }
 
 func readTimes() (idle, all int64, err error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -152,8 +151,8 @@ traffic: {from: "gen:tx", to: "gen:rx", backend: raw, wait: %[1]s, rate_pps: `, 
 
 // isBusy reports whether programs that poll would have to wait for a CPU now.
 func isBusy(ctx context.Context) (bool, error) {
-	idle, err := cputime.Idle(ctx, 500*time.Millisecond)
-	return idle*float64(runtime.NumCPU()) < 1.8, err
+	free, err := cputime.Free(ctx, 500*time.Millisecond)
+	return free < 1.8, err
 }
 
 // decidedExperiment measures with that lab, which fits the host as it is now; the rest follows the rate.
