@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"nines.dev/nines/plan"
@@ -70,7 +71,7 @@ func duetIsMeasured(t *testing.T, settings, onA, onB string, sets ...string) {
 
 func TestBesideSaysHowBothRan(t *testing.T) {
 	asleep := beside(&plan.Duet{Forwarding: plan.ForwardingAsleep, Differs: []string{"side b has a switch"}})
-	if len(asleep) != 3 || asleep[2] != "Besides, side b has a switch" {
+	if len(asleep) != 4 || !strings.Contains(asleep[2], "include a wake-up") || asleep[3] != "Besides, side b has a switch" {
 		t.Errorf("%q", asleep)
 	}
 }

@@ -67,7 +67,7 @@ func TestExpectVerb(t *testing.T) {
 	}{
 		{nil, exit.Violated, "1 of 2 expectations holds, 1 is violated"},
 		{[]string{"--that", "p99 < 7us", "--that", "loss == 0"}, exit.Done, "all 2 expectations hold"},
-		{[]string{"--that", "p99.999 < 7us"}, exit.Undecided, "too few for p99.999; it would take about 10 times the traffic"},
+		{[]string{"--that", "p99.999 < 7us"}, exit.Undecided, "too few for p99.999; it would take about 40 times the traffic"},
 		{[]string{"--that", "p50 < 5us", "--that", "p99.999 < 7us"}, exit.Violated, "1 is violated, 1 is undecided"},
 		{[]string{"--that", "p99 <= reference.p99", "--reference", dir}, exit.Undecided, "a drift of the host cannot be told"},
 		{[]string{"--that", "p99 <= reference.p99"}, exit.Wrong, "--reference DIR"},
