@@ -42,7 +42,7 @@ func devicesOf(ns *netns.Namespace, names []string) (list []device, err error) {
 		return nil, err
 	}
 	defer handle.Close()
-	all, err := handle.LinkList()
+	all, err := netns.Whole(handle.LinkList)
 	if err != nil {
 		return nil, fmt.Errorf("list interfaces: %w", err)
 	}

@@ -230,6 +230,6 @@ func hasFunction(pod *netns.Namespace, e journal.Entry) (bool, error) {
 		return false, err
 	}
 	defer handle.Close()
-	devices, err := handle.LinkList()
+	devices, err := netns.Whole(handle.LinkList)
 	return slices.ContainsFunc(devices, func(d netlink.Link) bool { return d.Attrs().ParentDev == e.Path }), err
 }

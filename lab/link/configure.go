@@ -133,7 +133,7 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 // removeOtherAddresses removes addresses of an earlier plan; the kernel's own link-local addresses
 // stay.
 func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) error {
-	have, err := handle.AddrList(device, unix.AF_UNSPEC)
+	have, err := netns.Whole(func() ([]netlink.Addr, error) { return handle.AddrList(device, unix.AF_UNSPEC) })
 	if err != nil {
 		return fmt.Errorf("list addresses: %w", err)
 	}
@@ -178,7 +178,7 @@ func setNeighbours(handle *netlink.Handle, device netlink.Link, wanted []plan.Ne
 		}
 		keep[ip.String()] = true
 	}
-	have, err := handle.NeighList(index, unix.AF_UNSPEC)
+	have, err := netns.Whole(func() ([]netlink.Neigh, error) { return handle.NeighList(index, unix.AF_UNSPEC) })
 	if err != nil {
 		return fmt.Errorf("list neighbours: %w", err)
 	}

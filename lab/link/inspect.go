@@ -42,7 +42,7 @@ type SwitchCounters struct {
 func Devices(h Holder) ([]Device, error) {
 	var list []Device
 	err := inside(h, func(_ *netns.Namespace, handle *netlink.Handle) error {
-		links, err := handle.LinkList()
+		links, err := netns.Whole(handle.LinkList)
 		if err != nil {
 			return fmt.Errorf("list devices: %w", err)
 		}
@@ -67,7 +67,7 @@ func inspect(handle *netlink.Handle, l netlink.Link) (Device, error) {
 	if s := a.Statistics; s != nil {
 		d.RxPackets, d.TxPackets, d.RxDropped, d.TxDropped = s.RxPackets, s.TxPackets, s.RxDropped, s.TxDropped
 	}
-	addresses, err := handle.AddrList(l, netlink.FAMILY_ALL)
+	addresses, err := netns.Whole(func() ([]netlink.Addr, error) { return handle.AddrList(l, netlink.FAMILY_ALL) })
 	if err != nil {
 		return d, fmt.Errorf("list addresses of %s: %w", a.Name, err)
 	}

@@ -140,7 +140,7 @@ func CheckManagement(m *plan.Management) error {
 		return fmt.Errorf("the management network: %w", err)
 	}
 	return onHost(func(handle *netlink.Handle) error {
-		routes, err := handle.RouteList(nil, netlink.FAMILY_V4)
+		routes, err := netns.Whole(func() ([]netlink.Route, error) { return handle.RouteList(nil, netlink.FAMILY_V4) })
 		if err != nil {
 			return fmt.Errorf("list the host's routes: %w", err)
 		}

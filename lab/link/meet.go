@@ -22,7 +22,7 @@ func Meet(h Holder, i plan.Interface, planned []plan.Neighbour) error {
 			return err
 		}
 		index := device.Attrs().Index
-		have, err := handle.NeighList(index, unix.AF_UNSPEC)
+		have, err := netns.Whole(func() ([]netlink.Neigh, error) { return handle.NeighList(index, unix.AF_UNSPEC) })
 		if err != nil {
 			return fmt.Errorf("list neighbours: %w", err)
 		}

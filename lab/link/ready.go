@@ -92,7 +92,7 @@ func notInTime(handle *netlink.Handle, waiting string, err error) error {
 // (rtnl_getlink calls linkwatch_sync_dev, from Linux 6.10); on older kernels the worker may take a
 // second.
 func notReady(handle *netlink.Handle) (string, error) {
-	devices, err := handle.LinkList()
+	devices, err := netns.Whole(handle.LinkList)
 	if err != nil {
 		return "", fmt.Errorf("list devices: %w", err)
 	}

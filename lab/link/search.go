@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/ledger"
+	"nines.dev/nines/kernel/netns"
 )
 
 func init() {
@@ -25,7 +26,7 @@ func searchDevices(_ context.Context, sought journal.Sought) ([]journal.Found, e
 	}
 	var found []journal.Found
 	err := onHost(func(handle *netlink.Handle) error {
-		devices, err := handle.LinkList()
+		devices, err := netns.Whole(handle.LinkList)
 		if err != nil {
 			return fmt.Errorf("list the interfaces of the host: %w", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	tool "nines.dev/nines/kernel/ethtool"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -74,7 +75,7 @@ func readUplink(handle *netlink.Handle, device netlink.Link) (*host.Uplink, erro
 		}
 		u.Master, u.MasterKind = master.Attrs().Name, kindOf(master)
 	}
-	addresses, err := handle.AddrList(device, netlink.FAMILY_V4)
+	addresses, err := netns.Whole(func() ([]netlink.Addr, error) { return handle.AddrList(device, netlink.FAMILY_V4) })
 	if err != nil {
 		return nil, fmt.Errorf("list its addresses: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/plan"
 )
 
@@ -86,7 +87,7 @@ func stationOf(device netlink.Link, mac net.HardwareAddr) *netlink.Neigh {
 
 // receivedAddresses are the MAC addresses that a device receives for beside its own.
 func receivedAddresses(handle *netlink.Handle, device netlink.Link) (map[string]bool, error) {
-	list, err := handle.NeighList(device.Attrs().Index, unix.AF_BRIDGE)
+	list, err := netns.Whole(func() ([]netlink.Neigh, error) { return handle.NeighList(device.Attrs().Index, unix.AF_BRIDGE) })
 	if err != nil {
 		return nil, fmt.Errorf("list the addresses that %s receives for: %w", device.Attrs().Name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/fault"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
 )
 
 // UplinkLedger is the file in which the labs of a host record which of them use an interface's hooks.
@@ -75,7 +76,7 @@ func makeHooks(handle *netlink.Handle, device netlink.Link) error {
 
 // hasHooks is true for a device with the hooks. The older ingress is in their place, and has only one.
 func hasHooks(handle *netlink.Handle, device netlink.Link) (bool, error) {
-	list, err := handle.QdiscList(device)
+	list, err := netns.Whole(func() ([]netlink.Qdisc, error) { return handle.QdiscList(device) })
 	if err != nil {
 		return false, fmt.Errorf("list the queueing disciplines of %s: %w", device.Attrs().Name, err)
 	}
@@ -92,7 +93,7 @@ func hasHooks(handle *netlink.Handle, device netlink.Link) (bool, error) {
 }
 
 func removeHooks(handle *netlink.Handle, uplink netlink.Link) error {
-	list, err := handle.QdiscList(uplink)
+	list, err := netns.Whole(func() ([]netlink.Qdisc, error) { return handle.QdiscList(uplink) })
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (s *Site) putPrograms(handle *netlink.Handle, step journal.Step, uplink, de
 
 // filters are all at a hook.
 func (h hooked) filters(handle *netlink.Handle) ([]netlink.Filter, error) {
-	list, err := handle.FilterList(h.device, h.hook)
+	list, err := netns.Whole(func() ([]netlink.Filter, error) { return handle.FilterList(h.device, h.hook) })
 	if err != nil && !isAbsent(err) && !errors.Is(err, unix.EINVAL) { // EINVAL: it has no hooks
 		return nil, fmt.Errorf("list the programs at %s: %w", h.device.Attrs().Name, err)
 	}

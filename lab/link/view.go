@@ -80,39 +80,31 @@ func Join(views ...*View) *View {
 	return all
 }
 
-// viewTries is how often a listing is repeated that a change has interrupted.
-const viewTries = 5
-
 // Look reads what there is in a holder's namespace, without the loopback.
 func Look(h Holder) (v *View, err error) {
-	for range viewTries {
-		err = inside(h, func(ns *netns.Namespace, handle *netlink.Handle) error {
-			v, err = look(ns, handle)
-			return err
-		})
-		if !errors.Is(err, netlink.ErrDumpInterrupted) {
-			break
-		}
-	}
+	err = inside(h, func(ns *netns.Namespace, handle *netlink.Handle) error {
+		v, err = look(ns, handle)
+		return err
+	})
 	return v, err
 }
 
 func look(ns *netns.Namespace, handle *netlink.Handle) (*View, error) {
-	links, err := handle.LinkList()
+	links, err := netns.Whole(handle.LinkList)
 	if err != nil {
 		return nil, fmt.Errorf("list devices: %w", err)
 	}
-	qdiscs, err := handle.QdiscList(nil)
+	qdiscs, err := netns.Whole(func() ([]netlink.Qdisc, error) { return handle.QdiscList(nil) })
 	if err != nil {
 		return nil, fmt.Errorf("list queueing disciplines: %w", err)
 	}
-	neighbours, err := handle.NeighList(0, unix.AF_UNSPEC)
+	neighbours, err := netns.Whole(func() ([]netlink.Neigh, error) { return handle.NeighList(0, unix.AF_UNSPEC) })
 	if err != nil {
 		return nil, fmt.Errorf("list neighbours: %w", err)
 	}
 	v := &View{routes: map[netip.Prefix][]netlink.Route{}, indexes: map[string]int{}}
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		routes, err := handle.RouteList(nil, family)
+		routes, err := netns.Whole(func() ([]netlink.Route, error) { return handle.RouteList(nil, family) })
 		if err != nil && !isUnsupported(err) {
 			return nil, fmt.Errorf("list routes: %w", err)
 		}

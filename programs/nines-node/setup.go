@@ -136,7 +136,7 @@ func byMAC(mac string) (netlink.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := netlink.LinkList()
+	links, err := netns.Whole(netlink.LinkList)
 	if err != nil {
 		return nil, fmt.Errorf("list devices: %w", err)
 	}

@@ -45,7 +45,7 @@ func Left(t testing.TB, prefix, stateDir string) []string {
 		}
 		return nil
 	}))
-	links, err := netlink.LinkList()
+	links, err := netns.Whole(netlink.LinkList)
 	must(err)
 	for _, l := range links {
 		if strings.HasPrefix(l.Attrs().Name, prefix) {
