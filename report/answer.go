@@ -47,10 +47,10 @@ func Answer(summary result.Summary) []string {
 		}
 	}
 	if more := len(list) - mostAnswers; more > 0 {
-		list = append(list[:mostAnswers], fmt.Sprintf("and %s more; nines compare --by has any two.", terminal.Count(more, "answer")))
+		list = append(list[:mostAnswers], fmt.Sprintf("%s more: nines compare --by has any two.", terminal.Count(more, "answer")))
 	}
 	if open {
-		list = append(list, "side by side, smaller differences between two are decided: nines duet (docs/duet.md).")
+		list = append(list, "Side by side, smaller differences between two are decided: nines duet (docs/duet.md).")
 	}
 	return list
 }
@@ -134,7 +134,7 @@ func (l load) answer(place map[string]int) (texts []string, open bool) {
 		return nil, false
 	}
 	if why := l.against(place); why != "" {
-		return []string{"which is faster is not decided: " + why + "."}, false
+		return []string{"Which is faster is not decided: " + why + "."}, false
 	}
 	for _, f := range []Figure{LatencyFigure("p50"), l.tail()} {
 		if r, ok := rank(f, l.titles, l.variants); ok {

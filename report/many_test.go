@@ -100,7 +100,7 @@ func TestThousandsOfTrialsTakeTheirShare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = WritePageOf(r, io.Discard, func(done, of int) {
+			err = WritePageOf(r, io.Discard, PageOptions{Progress: func(done, of int) {
 				if done < of {
 					return
 				}
@@ -109,7 +109,7 @@ func TestThousandsOfTrialsTakeTheirShare(t *testing.T) {
 				if runtime.ReadMemStats(&memory); memory.HeapAlloc > mostHeap {
 					t.Errorf("with %d trials read the heap has %d MiB", of, memory.HeapAlloc>>20)
 				}
-			})
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}

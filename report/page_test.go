@@ -213,7 +213,7 @@ func TestAPageHasAsMuchOfATrialAsABrowserShows(t *testing.T) {
 		trials[3].Trial.Scripts = append(trials[3].Trial.Scripts, result.Script{Node: long[:4000], Status: "0"})
 	}
 	var page bytes.Buffer
-	if err := WritePageOf(resultOf(t, trials...), &page, nil); err != nil {
+	if err := WritePageOf(resultOf(t, trials...), &page, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	data := dataOf(t, page.Bytes())

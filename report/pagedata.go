@@ -47,6 +47,8 @@ type pageData struct {
 	Totals    Totals      `json:"totals"`
 	// Answer is what the result says, in sentences.
 	Answer []string `json:"answer"`
+	// Expected are the decisions on what was expected of it.
+	Expected []Expected `json:"expected"`
 	// Swept are the variables with several values, the outermost loop first.
 	Swept []string `json:"swept"`
 	// Wakes says what the latencies of ends that sleep contain; empty: none sleeps.
@@ -76,7 +78,7 @@ type pageData struct {
 	// Problems are missing or damaged files.
 	Problems []string `json:"problems"`
 
-	said map[string]bool // the problems
+	told map[string]bool // the problems
 	cut  map[string]int  // trials, by what the page has not all of
 }
 
@@ -123,7 +125,7 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 	totals, answered := TotalsOf(r.Summary.Trials, r.Searches), pageAnswer(r)
 	r = firstTrials(r, maxPageTrials)
 	shown := r.Shown()
-	p := pageData{Schema: PageSchema, Totals: totals, Answer: append([]string{}, answered...), Swept: sweptKeys(Groups(shown)), Wakes: wakeText(shown), Undisturbed: undisturbedLines(Groups(shown)), Name: r.Summary.Name, Started: r.Summary.Started,
+	p := pageData{Schema: PageSchema, Totals: totals, Answer: append([]string{}, answered...), Expected: []Expected{}, Swept: sweptKeys(Groups(shown)), Wakes: wakeText(shown), Undisturbed: undisturbedLines(Groups(shown)), Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
 		Baselines: []pageTrial{}, Curves: []result.Published{}, Traces: []pageTrace{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
 	limits := trialLimitsFor(len(shown))
@@ -245,11 +247,11 @@ func (p *pageData) addFigures(r *result.Result) {
 
 // problem keeps an error, once: several parts of the page may read one file.
 func (p *pageData) problem(err error) {
-	if p.said == nil {
-		p.said = map[string]bool{}
+	if p.told == nil {
+		p.told = map[string]bool{}
 	}
-	if !p.said[err.Error()] {
-		p.said[err.Error()] = true
+	if !p.told[err.Error()] {
+		p.told[err.Error()] = true
 		p.Problems = append(p.Problems, err.Error())
 	}
 }

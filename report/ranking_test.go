@@ -48,7 +48,7 @@ func TestARankingSaysWhatIsDecidedAndNoMore(t *testing.T) {
 		{"the ends", map[string][]int64{"veth": six(5000, 0.1), "bridge": six(5600, 0.12), "xdp": six(6300, 0.1)},
 			"which of veth (5.00 µs), bridge (5.60 µs) and xdp (6.30 µs) is fastest at p50 is not decided, only that veth is faster than xdp."},
 		{"few", map[string][]int64{"veth": six(5000, 0.01)[:3], "bridge": six(6000, 0.01)[:3], "xdp": six(9000, 0.01)[:3]},
-			"which is faster is not decided: veth has 3 valid trials and bridge 3, and a decision needs 6 a side: set 'repeat' to 6."},
+			"Which is faster is not decided: veth has 3 valid trials and bridge 3, and a decision needs 6 a side: set 'repeat' to 6."},
 	} {
 		got := Answer(turns(c.medians, "veth", "bridge", "xdp"))
 		if len(got) == 0 || got[0] != c.want {

@@ -90,7 +90,7 @@ func TestManyScriptsAreCut(t *testing.T) {
 func TestThePageHasScripts(t *testing.T) {
 	r := scripted(t, 2)
 	var page bytes.Buffer
-	if err := WritePageOf(r, &page, nil); err != nil {
+	if err := WritePageOf(r, &page, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	data := dataOf(t, page.Bytes())

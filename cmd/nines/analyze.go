@@ -237,7 +237,7 @@ func (k analyzeCall) writeResult(dir string, a *analyze.Analysis, records []resu
 	if err != nil {
 		return "", err
 	}
-	if err := w.WriteReport(func(out io.Writer) error { return report.WritePageOf(r, out, nil) }); err != nil {
+	if err := w.WriteReport(func(out io.Writer) error { return report.WritePageOf(r, out, report.PageOptions{}) }); err != nil {
 		return "", err
 	}
 	return w.Dir(), w.Close()

@@ -132,3 +132,15 @@ func TestCompareHasAnExitCode(t *testing.T) {
 		}
 	}
 }
+
+// The page of a result begins with the decisions on what its file expects.
+func TestThePageHasTheDecisions(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "report.html")
+	if code, _, stderr := call("report", writeExpecting(t, expectingFile), "--out", page); code != exit.Done {
+		t.Fatalf("code %d, %s", code, stderr)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), "<h2>p99 &lt; 7us: holds</h2>") || !strings.Contains(string(text), "where kind=veth: violated</h2>") {
+		t.Errorf("%v, %.2000s", err, text)
+	}
+}

@@ -100,6 +100,26 @@ func (e *expected) judgeFolder(dir string) (*expectation.Judgements, error) {
 	return &j, err
 }
 
+// decidedOn decides what a result's own file expects of it; nil if that expects nothing, or there is no file.
+func decidedOn(dir string, r *result.Result) (*expectation.Judgements, error) {
+	if _, err := os.Lstat(filepath.Join(dir, result.ExperimentFile)); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	file, err := keptFile(dir)
+	if err != nil || len(file.Expectations()) == 0 {
+		return nil, err
+	}
+	e, err := expectCall{}.expected(dir)
+	if err != nil {
+		return nil, err
+	}
+	j, err := e.judge(r)
+	if err != nil {
+		return nil, err
+	}
+	return &j, nil
+}
+
 // tell writes the decisions for the pages of CI.
 func (k judging) tell(j expectation.Judgements) error {
 	var failed error

@@ -28,7 +28,8 @@ The figures of repeats are their median. "p99 interval" is the 95 % confidence i
 of that median (a bootstrap over the repeats). A dash means that the trial has too few
 packets for the percentile. Published figures (published: in the
 experiment file) follow below, beside the measured ones.
---out also writes the result's page, one file that opens offline.
+--out also writes the result's page, one file that opens offline; it begins with what
+the trials decide, and with the decisions on what the file expects.
 --tail answers for the 99.99999th percentile, or the one that --percentile names: as
 measured if enough packets reach it, otherwise extrapolated from the slowest packets
 with an interval, or refused with the reasons why it would be a guess.
@@ -50,7 +51,7 @@ The folder is enough, so a result from another machine shows the same.`,
 			}
 			complainOf(c.ErrOrStderr(), r, r.Problems)
 			if out != "" {
-				if err := writePage(r, out, c.ErrOrStderr()); err != nil {
+				if err := writeReport(r, out, c.ErrOrStderr()); err != nil {
 					return err
 				}
 			}
@@ -120,8 +121,14 @@ func openResult(dir string) (*result.Result, error) {
 	return r, nil
 }
 
-func writePage(r *result.Result, path string, words io.Writer) error {
+func writeReport(r *result.Result, path string, words io.Writer) error {
 	line := newProgressLine(words)
 	defer line.clear()
-	return writeWhole(path, func(out io.Writer) error { return report.WritePageOf(r, out, line.counted("trials read for the page")) })
+	j, err := decidedOn(r.Dir, r)
+	if err != nil {
+		line.clear()
+		complain(words, "the page has no decision on what the file expects: %v", err)
+	}
+	o := report.PageOptions{Expected: j.OnPage(), Progress: line.counted("trials read for the page")}
+	return writeWhole(path, func(out io.Writer) error { return report.WritePageOf(r, out, o) })
 }

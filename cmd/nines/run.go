@@ -338,17 +338,17 @@ func resumable(measured error, writer *result.Writer, left int) error {
 // finish writes the page and prints the results, also those of a failed run. It returns what was decided on expectations,
 // as the error that ends a verb.
 func (r runCall) finish(writer *result.Writer, expected expected, stdout, stderr io.Writer) (decided, err error) {
-	page := func(w io.Writer) error { return report.WritePage(writer.Dir(), w) }
+	var j *expectation.Judgements
+	var judged error
+	if len(expected.asked) > 0 {
+		j, judged = expected.judgeFolder(writer.Dir())
+	}
 	// A disk that is too full for the page must not hide the table.
 	var written error
 	if len(writer.Summary().Trials) > 0 {
-		written = writer.WriteReport(page)
+		written = writer.WriteReport(func(w io.Writer) error { return writePage(writer.Dir(), w, j) })
 	}
-	written = errors.Join(written, writer.Close())
-	var j *expectation.Judgements
-	if len(expected.asked) > 0 && written == nil {
-		j, written = expected.judgeFolder(writer.Dir())
-	}
+	written = errors.Join(written, writer.Close(), judged)
 	if r.format == "json" {
 		if events, is := stderr.(*report.Events); is && written == nil {
 			events.Ended(writer.Dir())
@@ -361,6 +361,15 @@ func (r runCall) finish(writer *result.Writer, expected expected, stdout, stderr
 		return nil, err
 	}
 	return verdictOf(*j), r.tell(*j)
+}
+
+// writePage writes the page of a folder with what was decided on expectations.
+func writePage(dir string, w io.Writer, j *expectation.Judgements) error {
+	r, err := result.Open(dir)
+	if err != nil {
+		return err
+	}
+	return report.WritePageOf(r, w, report.PageOptions{Expected: j.OnPage()})
 }
 
 // print prints the tables of a result, and where it is if that is whole.

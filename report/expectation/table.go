@@ -15,10 +15,7 @@ func WriteTable(w io.Writer, j Judgements) error {
 	for _, one := range j.List {
 		out.WriteString(s.Paint(terminal.Bold, terminal.Plain(one.Text)) + "\n")
 		for _, c := range one.Cases {
-			line := c.Sentence(one.Expectation)
-			if about := c.About(); about != "" {
-				line = about + ": " + line
-			}
+			line := c.line(one.Expectation)
 			// The decision is painted after the line is broken, as its colour takes no room.
 			text := terminal.Wrap(terminal.Plain(line), 2, 4, s.Columns)
 			out.WriteString("  " + strings.Replace(text, string(c.Decision), s.Paint(colourOf(c.Decision), string(c.Decision)), 1) + "\n")

@@ -99,6 +99,14 @@ func (c Case) Sentence(e expect.Expectation) string {
 	return b.String()
 }
 
+// line is the sentence after the combination that it is about.
+func (c Case) line(e expect.Expectation) string {
+	if about := c.About(); about != "" {
+		return about + ": " + c.Sentence(e)
+	}
+	return c.Sentence(e)
+}
+
 // String says what a decision would take.
 func (n Needs) String() string {
 	return fmt.Sprintf("it would take about %s times the traffic: %s packets, %s", terminal.Digits(n.Times, 2), terminal.Grouped(rounded(float64(n.Packets))), span(n.TrafficNs))

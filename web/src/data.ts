@@ -518,6 +518,12 @@ export interface Totals {
   unsent_packets: number;
 }
 
+export interface Expected {
+  expectation: string;
+  decision: string;
+  because: string[];
+}
+
 export interface SearchFinding {
   name: string;
   unit: string;
@@ -852,6 +858,7 @@ export interface Page {
   trials: Trial[];
   totals: Totals;
   answer: string[];
+  expected: Expected[];
   swept: string[];
   wakes?: string;
   undisturbed?: string[];

@@ -14,7 +14,7 @@ function sized(): { page: Page; figure: Figure } {
     variables: { "links.*.kind": kind, "traffic.frame_bytes": bytes }, trials: [], counted: [], curves, p99_interval: null,
   })));
   const page: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.frame_bytes"], groups, trials: [], baselines: [],
-    figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], duets: [], traces: [], host: null, plan: null, experiment: "", problems: [], answer: [], swept: [],
+    figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], duets: [], traces: [], host: null, plan: null, experiment: "", problems: [], answer: [], expected: [], swept: [],
     totals: { trials: 0, shown: 0, verdicts: {}, rx_packets: 0, lost_packets: 0, unsent_packets: 0 } };
   const point = (x: number, y: number, group: number) => ({ x, y, low: y, high: y, group, verdict: "clean" as const, repeats: 1, invalid: 0 });
   const figure: Figure = { kind: "size", variables: ["links.*.kind"], published: [], series: [

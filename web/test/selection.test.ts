@@ -27,7 +27,7 @@ function trial(kind: string, rate: number, repeat: number, verdict: Verdict = "c
 
 /** A page of these kinds and rates with two repeats each. */
 function page(kinds: string[], rates: number[]): Page {
-  const result: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.rate_pps"], groups: [], trials: [], baselines: [], figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], duets: [], traces: [], host: null, plan: null, experiment: "", problems: [], answer: [], swept: ["links.*.kind", "traffic.rate_pps"],
+  const result: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.rate_pps"], groups: [], trials: [], baselines: [], figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], duets: [], traces: [], host: null, plan: null, experiment: "", problems: [], answer: [], expected: [], swept: ["links.*.kind", "traffic.rate_pps"],
     totals: { trials: 0, shown: 0, verdicts: {}, rx_packets: 0, lost_packets: 0, unsent_packets: 0 } };
   for (const kind of kinds) {
     for (const rate of rates) {

@@ -32,6 +32,8 @@ export function header(page: Page): HTMLElement {
       h("div", null, h("h1", null, page.name || "unnamed"), h("p", { class: "when" }, h("time", { datetime: page.started }, when))),
       h("div", { class: "brand" }, h("span", null, "nines"), themeSwitch())),
     page.answer.length === 0 ? null : h("div", { class: "answer" }, ...page.answer.map((sentence) => h("p", null, sentence))),
+    page.expected.length === 0 ? null : h("ul", { class: "expected" }, ...page.expected.map((one) => h("li", { class: one.decision },
+      h("p", null, h("b", null, one.decision), " ", h("code", null, one.expectation)), ...one.because.map((sentence) => h("p", null, sentence))))),
     h("ul", { class: "tiles" },
       tile(String(totals.trials), `${totals.trials === 1 ? "trial" : "trials"}${totals.shown < totals.trials ? `, ${totals.shown} of them below` : ""}`),
       tile(totals.rx_packets.toLocaleString("en"), stretches ? "gaps" : "packets, each one measured"),
