@@ -40,6 +40,8 @@ func drawings(t testing.TB) map[string]*Figure {
 		"searched":   mustMake(t, Options{Kind: Throughput}, searched(false).open(t)),
 		"latency":    mustMake(t, Options{Kind: Latency}, in),
 		"panels":     mustMake(t, Options{Kind: HDR}, nine().open(t)),
+		"slowest":    mustMake(t, Options{Kind: Worst}, nine().open(t)),
+		"jitter":     mustMake(t, Options{Kind: Jitter}, interrupted().open(t)),
 	}
 }
 
