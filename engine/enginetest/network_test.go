@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/test/labtest"
@@ -75,6 +76,25 @@ func veth(t *testing.T, nsA, a, nsB, b string, mtu int) {
 		ip(t, fmt.Sprintf("-n %s addr add %s/24 dev %s", end[0], addresses[end[1]], end[1]))
 		ip(t, fmt.Sprintf("-n %s link set dev %s up", end[0], end[1]))
 	}
+	operational(t, nsA, a)
+	operational(t, nsB, b)
+}
+
+// operational waits until the kernel has given a device its queues, which a worker does after the carrier came; until
+// then packets are dropped, and no counter says so (noop_qdisc in net/sched/sch_generic.c).
+func operational(t *testing.T, ns, device string) {
+	t.Helper()
+	for range 3000 {
+		out, err := exec.Command("ip", "-n", ns, "link", "show", "dev", device).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if strings.Contains(string(out), " state UP ") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s is not operational after 30 s", device)
 }
 
 func neighbour(t *testing.T, ns, device, peer string) {
