@@ -1,6 +1,7 @@
 #!/bin/bash
 # Proves that the packages in dist/ work in a Debian that has nothing else, and leave nothing there: installs each by
-# apt, measures an example in a network namespace, and purges it. The tarball runs from a folder of any name.
+# apt, measures an example in a network namespace, runs the commands of the first hour as printed, and purges it. The
+# tarball runs from a folder of any name.
 #
 #   test/fresh/package.sh [bookworm] [trixie]     default: both
 #
@@ -27,6 +28,7 @@ files() {
 
 dependencies() {
 	apt_quiet update
+	apt_quiet install -y --no-install-recommends python3-minimal # the first hour's own device is written in it
 	apt_quiet satisfy -y "$(dpkg-deb -f "$package" Depends)"
 	files >/tmp/before
 }
@@ -46,6 +48,20 @@ measured() {
 	grep -q '"rx_packets": [1-9]' "$dir/latest/summary.json"
 	mkdir -p "$results" && cp -r "$dir/." "$results/" && rm -rf "$dir"
 	[ -z "$("$1" ls --format json | tr -d '[]\n ')" ]
+}
+
+# first_hour runs what the installed page prints after the installation. Its user is root here, who needs no sudo.
+first_hour() {
+	local page=$examples/../docs/first-hour.md
+	mkdir -p "$home/hour"
+	{
+		echo 'set -eu; sudo() { "$@"; }'
+		awk '/^```sh$/ { prints = 1; next } /^```$/ { prints = 0 } prints' "$page" | grep -v '^sudo apt install '
+	} >"$home/hour/commands"
+	[ "$(grep -c 'nines ' "$home/hour/commands")" -ge 6 ]
+	(cd "$home/hour" && sh commands) >"$home/hour/said" 2>&1 || { cat "$home/hour/said"; return 1; }
+	grep -q 'relayed by dut' "$home/hour/said"
+	grep -q 'slowest packets' "$home/hour/said"
 }
 
 # kept_while_used: without nines nobody could take a lab down. An upgrade leaves it up.
@@ -103,6 +119,7 @@ export HOME=$home PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/
 timed 'dependencies' dependencies
 timed 'install' install_package
 timed 'measure' measured nines $examples
+timed 'the first hour' first_hour
 timed 'kept while a lab is up' kept_while_used
 timed 'purge, and nothing is left' purge
 [ ! -e "/opt/nines-$version-linux-amd64.tar.xz" ] || timed 'tarball' tarball
