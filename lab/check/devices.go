@@ -34,7 +34,7 @@ type deviceCheck struct {
 func Devices(l *running.Lab, others []Fault) ([]Fault, error) {
 	c := deviceCheck{Lab: l, explained: map[string]bool{}, set: setOn(l), remade: map[string]bool{}}
 	for _, f := range others {
-		c.explained[f.Part] = true
+		c.explained[f.Part] = c.explained[f.Part] || f.takesAll()
 	}
 	if c.explained["fabric"] {
 		return nil, nil

@@ -36,4 +36,10 @@ const (
 	TuneAgain
 )
 
+// takesAll reports whether what is in the fault's part is gone with it, as the devices of a dead node are. An engine, a
+// service or a server that has ended leaves its node's devices there.
+func (f Fault) takesAll() bool {
+	return f.Remedy == RemakeLab || f.Remedy == RemakeNode || f.Remedy == RemakeLink
+}
+
 func (f Fault) Error() string { return f.Problem }

@@ -24,7 +24,9 @@ func Ports(l *running.Lab, others []Fault) ([]Fault, error) {
 	}
 	for _, planned := range l.Plan().Links {
 		explained := slices.ContainsFunc(others, func(f Fault) bool {
-			return f.Part == "fabric" || f.Part == "link "+planned.Name || slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool { return f.Part == "node "+e.Node || f.Part == "interface "+e.Name() })
+			return f.takesAll() && (f.Part == "fabric" || f.Part == "link "+planned.Name) || slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool {
+				return f.takesAll() && f.Part == "node "+e.Node || f.Part == "interface "+e.Name()
+			})
 		})
 		if explained {
 			continue
