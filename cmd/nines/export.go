@@ -46,6 +46,9 @@ a file:
            plan, and each trial with its histograms, outliers and verdict
   csit     one line per trial with FD.io CSIT's latency string, min/avg/max/hdrh, in
            microseconds; hdrh is base64 of a compressed HdrHistogram
+  comparisons
+           one row per quantity that a duet compared, as CSV: both values, difference and
+           ratio with their 95 % intervals, and the decision
   packets  the Parquet file with a row per packet of a trial, if packets were recorded
            (traffic.packets)
 
@@ -55,6 +58,7 @@ docs/reference/exports.md describes every column with its unit.`,
   duckdb -c "select \"links.*.kind\", median(latency_p99_ns) from 'trials.parquet' group by 1"
   nines export results/latest --format hlog --merge --series latency --out run.hlog
   nines export results/latest --format hlog --blocks --trial 0007 > latency-over-time.hlog
+  nines export results/latest --format comparisons   # what a duet decided
   nines export results/latest --format csit --trial 0007 | tail -1 | cut -f6`,
 		Args: oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -75,7 +79,7 @@ docs/reference/exports.md describes every column with its unit.`,
 	return c
 }
 
-var exportFormats = []string{"csv", "parquet", "hlog", "json", "csit", "packets"}
+var exportFormats = []string{"csv", "parquet", "hlog", "json", "csit", "packets", "comparisons"}
 
 func (e *exportCall) run(dir string) error {
 	if err := e.check(); err != nil {
@@ -133,6 +137,11 @@ func (e *exportCall) write(w io.Writer) error {
 		return export.WriteJSON(terminal.JSON(w), e.folder, e.chosen, e.blocks, progress)
 	case "csit":
 		return export.WriteCSIT(w, e.folder, e.chosen, progress)
+	case "comparisons":
+		if err := export.WriteComparisons(w, e.chosen); err != nil {
+			return fmt.Errorf("%s: %w", e.folder.Dir, err)
+		}
+		return nil
 	case "packets":
 		return export.WritePackets(w, e.folder, e.chosen)
 	}
