@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/cluster/registration"
 	"nines.dev/nines/host"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -35,6 +36,9 @@ type Agent struct {
 	Objects *client.Client
 	// Discovery reports what the node has; nil for an agent that only measures.
 	Discovery *Discovery
+	// Registered is the node's object: what was published of the node is published again when it changes; nil if
+	// nobody follows it.
+	Registered *registration.Node
 	// Interval is the time between two rounds. A figure is valid for three intervals.
 	Interval time.Duration
 	// Idle is the fraction of CPU time that must be idle for a trial, from 0 to 1.
@@ -88,23 +92,49 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.window = measure.Window{Length: max(windowLength, a.Interval), Valid: validIntervals * a.Interval}
 	a.asked = map[string]time.Time{}
-	pause := a.first(ctx, time.Now())
+	registered, err := a.Registered.Changes()
+	if err != nil {
+		return err
+	}
+	next := time.Now().Add(a.first(ctx, time.Now()))
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(pause):
+		case <-registered:
+			a.failed(ctx, a.tellAgain(ctx))
+			continue
+		case <-time.After(time.Until(next)):
 		}
 		busy, err := a.round(ctx)
-		if err != nil && ctx.Err() == nil {
-			a.Metrics.failures.Inc()
-			slog.Error("measuring round failed", "error", err)
-		}
-		pause = a.Interval
+		a.failed(ctx, err)
+		pause := a.Interval
 		if busy {
 			pause = min(pause, quietAgain)
 		}
+		next = time.Now().Add(pause)
 	}
+}
+
+// failed logs and counts an error that has kept figures from being published.
+func (a *Agent) failed(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		a.Metrics.failures.Inc()
+		slog.Error("measuring round failed", "error", err)
+	}
+}
+
+// tellAgain publishes for the node's new object what was published for the old one.
+func (a *Agent) tellAgain(ctx context.Context) error {
+	if a.Registered.UID() == "" {
+		return nil // there is nothing that it could belong to
+	}
+	inv, err := host.Read()
+	if err != nil {
+		return err
+	}
+	offered, _ := a.offered(inv)
+	return a.tell(ctx, inv, offered)
 }
 
 // first returns how long to wait for the first round: until an interval has passed since the previous agent's

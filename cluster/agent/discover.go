@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"nines.dev/nines/cluster/agent/discovery"
+	"nines.dev/nines/cluster/registration"
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/doctor"
 	"nines.dev/nines/terminal"
@@ -35,6 +36,8 @@ type Discovery struct {
 	// OVS is the folder of Open vSwitch's sockets.
 	OVS      string
 	Interval time.Duration
+	// Registered is the node's object: its conditions and the NodeFeature go with it; nil if nobody follows it.
+	Registered *registration.Node
 
 	steady discovery.Steady
 	ovs    atomic.Pointer[discovery.OVS]
@@ -49,6 +52,10 @@ const (
 // Run reports to the cluster until ctx ends. It logs and counts errors, and tries again.
 func (d *Discovery) Run(ctx context.Context) {
 	changed := discovery.Links(ctx, nil)
+	registered, err := d.Registered.Changes()
+	if err != nil {
+		slog.Error("cannot follow the node's registration", "error", err) // happens only if the informer has ended
+	}
 	look := time.NewTimer(0)
 	defer look.Stop()
 	next := time.Now()
@@ -62,6 +69,12 @@ func (d *Discovery) Run(ctx context.Context) {
 				next = soon
 				look.Reset(settle)
 			}
+		case <-registered:
+			if d.Registered.UID() == "" {
+				continue // there is no object to write to
+			}
+			next = time.Now()
+			look.Reset(0)
 		case <-look.C:
 			pause := d.Interval
 			told, err := d.look(ctx)

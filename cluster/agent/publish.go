@@ -20,6 +20,7 @@ import (
 // publish replaces the node's figures. Only the node's agent writes them, so a conflict comes from the
 // previous agent, and the next round writes again.
 func (a *Agent) publish(ctx context.Context, node *v1.Node, figures []v1alpha1.Figure) error {
+	owner := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}} // deleted with the node
 	object, err := a.Objects.Get(ctx, node.Name)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -27,14 +28,13 @@ func (a *Agent) publish(ctx context.Context, node *v1.Node, figures []v1alpha1.F
 			return nil
 		}
 		object = &v1alpha1.NodeLatency{
-			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind.Kind},
-			ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, // deleted with the node
-			}}},
-			Figures: figures,
+			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind.Kind},
+			ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: owner},
+			Figures:    figures,
 		}
 		_, err = a.Objects.Create(ctx, object)
 	case err == nil:
+		object.OwnerReferences = owner // of a node that has registered again
 		// A figure of a previous agent stays valid as long as it says, unless a new one replaces it.
 		object.Figures = bounded(append(figures, others(object.Figures, figures)...))
 		_, err = a.Objects.Update(ctx, object)

@@ -2,7 +2,6 @@ package dra
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,11 +21,11 @@ import (
 	listers "k8s.io/client-go/listers/resource/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
-	"k8s.io/dynamic-resource-allocation/resourceslice"
 
 	"nines.dev/nines/cluster/agent/discovery"
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/cluster/registration"
 	engine "nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
 )
@@ -49,9 +48,11 @@ type Service struct {
 	// node is what was last read of the host, and readAt when.
 	node   *host.Inventory
 	readAt time.Time
-	// switched is true while the switch serves, and last is what was last published.
+	// switched is true while the switch serves.
 	switched bool
-	last     string
+	// registered is the node's object, and published what was last written for it.
+	registered *registration.Node
+	published  publisher
 	// looked has the last check of each other switch.
 	looked map[string]looked
 	// others has the slices of the node, offered is what was last logged about them, and known is what dranet
@@ -71,6 +72,7 @@ const (
 // Run serves the kubelet and the container runtime until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	s.steady = Steady{}
+	s.published = publisher{kube: s.Kube, node: s.Driver.Node, failed: s.Driver.HandleError}
 	if err := s.look(ctx); err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		defer wait()
 	}
-	return s.follow(ctx, helper)
+	return s.follow(ctx)
 }
 
 // sweep removes what killed calls and earlier boots have left, and recreates what other programs have removed.
@@ -134,15 +136,15 @@ func (s *Service) attached(ctx context.Context, held []port.Held) error {
 }
 
 // follow publishes what the node offers, whenever it changes.
-func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) error {
-	lister, others, err := s.watchOthers(ctx)
+func (s *Service) follow(ctx context.Context) error {
+	others, registered, err := s.watchCluster(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	s.others = lister
+	defer s.published.stop()
 	cards, figures := discovery.Links(ctx, s.isParent), s.figures(ctx)
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
@@ -150,7 +152,7 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) erro
 	for {
 		err := s.look(ctx)
 		if err == nil {
-			err = s.publish(ctx, helper)
+			err = s.publish(ctx)
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -165,10 +167,23 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) erro
 		case <-cards:
 			s.node = nil
 		case <-others:
+		case <-registered:
 		case <-figures:
 		case <-tick.C:
 		}
 	}
+}
+
+// watchCluster follows the slices of other drivers and the node's registration. The channels signal changes of them.
+func (s *Service) watchCluster(ctx context.Context) (others, registered <-chan struct{}, err error) {
+	if s.others, others, err = s.watchOthers(ctx); err != nil {
+		return nil, nil, err
+	}
+	if s.registered, err = registration.Follow(ctx, s.Kube, s.Driver.Node); err != nil {
+		return nil, nil, err
+	}
+	registered, err = s.registered.Changes()
+	return others, registered, err
 }
 
 // isParent reports whether ports have a device of that name, such as a bridge or a VXLAN device, as their parent.
@@ -222,8 +237,16 @@ func (s *Service) startSwitch(ctx context.Context, cpus []int) error {
 // ageing is after how long the switch forgets an address, as bridges do (IEEE 802.1D, 7.9.2).
 const ageing = 300 * time.Second
 
-// publish writes the node's ports, if they have changed.
-func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) error {
+// errUnregistered means that the slices have nothing to belong to.
+var errUnregistered = errors.New("the cluster has no object of this node: the ports are published when its kubelet registers it")
+
+// publish writes the node's ports, if they have changed or the node has registered again.
+func (s *Service) publish(ctx context.Context) error {
+	owner := s.registered.UID()
+	if owner == "" {
+		s.published.stop()
+		return errUnregistered
+	}
 	if s.node == nil || time.Since(s.readAt) > readAgain {
 		var err error
 		if s.node, err = host.Read(); err != nil {
@@ -246,16 +269,11 @@ func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) err
 		return err
 	}
 	pool, missing := Pool(inv, s.node, latencies)
-	text, err := json.Marshal(pool)
-	if now := string(text); err != nil || now == s.last {
-		return err
-	}
+	written, err := s.published.write(ctx, owner, pool)
 	for _, lacks := range missing {
-		slog.Warn("ports are left out, because the node lacks what they need", "lacks", lacks)
-	}
-	err = helper.PublishResources(ctx, resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{s.Driver.Node: pool}})
-	if err == nil {
-		s.last = string(text)
+		if written {
+			slog.Warn("ports are left out, because the node lacks what they need", "lacks", lacks)
+		}
 	}
 	return err
 }

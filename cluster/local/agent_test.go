@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"nines.dev/nines/cluster/agent"
 	"nines.dev/nines/cluster/local"
 	nineshost "nines.dev/nines/host"
 	"nines.dev/nines/lab/node"
@@ -150,6 +152,40 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			return nil
 		})
 	})
+	t.Run("ANodeThatRegistersAgainHasAllOfItAgain", func(t *testing.T) {
+		c.registersAgain(t, "n2")
+	})
+}
+
+// registersAgain has the kubelet of a deleted node register it again, while its pods run on. What belongs to the node
+// belongs to the new object then.
+func (c *cluster) registersAgain(t *testing.T, name string) {
+	c.t = t
+	c.killer(t, name, "kubelet")()
+	var node *v1.Node
+	eventually(t, "the node registers", func(ctx context.Context) (err error) {
+		node, err = c.client().CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		return err
+	})
+	for _, what := range []string{"resourceslice", "nodelatency", "nodefeature"} {
+		eventually(t, "the "+what+" of the new object", func(context.Context) error {
+			owners, _, err := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "get", what, "-o",
+				`jsonpath={range .items[*]}{.metadata.ownerReferences[0].uid} {end}`)
+			if err != nil || !strings.Contains(owners, string(node.UID)) {
+				return errors.Join(fmt.Errorf("%w: of %s, not %s", errNotYet, owners, node.UID), asked(c.agentLog), asked(c.portsLog))
+			}
+			return nil
+		})
+	}
+	for _, kind := range []v1.NodeConditionType{agent.ConditionHolds, agent.ConditionFit} {
+		eventually(t, fmt.Sprintf("the condition %s of the new object", kind), func(ctx context.Context) error {
+			now, err := c.client().CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			if err != nil || !slices.ContainsFunc(now.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == kind }) {
+				return errors.Join(errNotYet, err, asked(c.agentLog))
+			}
+			return nil
+		})
+	}
 }
 
 // placesTheExample runs examples/cluster/placement.yaml, shortly, with a request that a busy host holds, too: a minute, and

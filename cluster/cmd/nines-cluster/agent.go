@@ -24,6 +24,7 @@ import (
 	"nines.dev/nines/cluster/agent/tend"
 	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/cluster/registration"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
@@ -136,6 +137,10 @@ func (a agentCall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	registered, err := registration.Follow(ctx, kube, a.node)
+	if err != nil {
+		return err
+	}
 	metrics := agent.NewMetrics()
 	listener, err := net.Listen("tcp", a.listen)
 	if err != nil {
@@ -144,8 +149,10 @@ func (a agentCall) run(ctx context.Context) error {
 	running := &agent.Agent{
 		Node: a.node, Tiers: tiers, Load: a.load, Budget: a.budget, Interval: a.interval, Idle: a.idle, Slot: measure.NewSlot(),
 		Runner: measure.Runner{Nines: program, Folder: a.folder}, Metrics: metrics, Kube: kube, Objects: objects,
-		Given:     a.given,
-		Discovery: &agent.Discovery{Node: a.node, Kube: kube, NFD: nfd, Metrics: metrics, OVS: a.ovs, Interval: a.interval},
+		Given: a.given, Registered: registered,
+		Discovery: &agent.Discovery{
+			Node: a.node, Kube: kube, NFD: nfd, Metrics: metrics, OVS: a.ovs, Interval: a.interval, Registered: registered,
+		},
 	}
 	if running.Account, err = measure.OpenAccount(a.spent); err != nil {
 		slog.Warn("the record of the day's spent budget is unreadable; counting from zero", "error", err)
