@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/cluster/deploy"
 	"nines.dev/nines/cluster/request"
 	"nines.dev/nines/host"
 )
@@ -189,5 +190,25 @@ func TestAnObjectHasRoomForTheNewestFigures(t *testing.T) {
 	kept := bounded(figures)
 	if len(kept) != mostFigures || kept[0].Tier != "veth" || kept[1].Peer != "n299" || kept[mostFigures-1].Peer != "n173" {
 		t.Errorf("%d, from %+v to %+v", len(kept), kept[0], kept[len(kept)-1])
+	}
+}
+
+// TestThePolicyAllowsWhatTheAgentSets: the admission policy lists the labels and conditions.
+func TestThePolicyAllowsWhatTheAgentSets(t *testing.T) {
+	manifest, err := deploy.Agent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := []string{string(ConditionHolds), string(ConditionFit)}
+	for name := range Labels(&host.Inventory{}, nil, map[string]bool{"veth": true}) {
+		if strings.HasPrefix(name, labelTier) {
+			name = labelTier
+		}
+		set = append(set, name)
+	}
+	for _, name := range set {
+		if !strings.Contains(string(manifest), "'"+name+"'") {
+			t.Errorf("the policy does not list %s", name)
+		}
 	}
 }

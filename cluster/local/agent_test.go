@@ -134,7 +134,7 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 		for from, allowed := range map[string]bool{"": false, "n2": false, "n1": true} {
 			eventually(t, fmt.Sprintf("an agent of node %q labels n1", from), func(ctx context.Context) error {
 				_, err := c.asAgentOf(from).CoreV1().Nodes().Patch(ctx, "n1", types.MergePatchType,
-					[]byte(`{"metadata":{"labels":{"by":"`+from+`"}}}`), metav1.PatchOptions{})
+					[]byte(`{"metadata":{"labels":{"tier.nines.dev/by":"`+from+`"}}}`), metav1.PatchOptions{})
 				if (err == nil) != allowed || err != nil && !strings.Contains(err.Error(), "may change only its own node") {
 					return fmt.Errorf("allowed should be %t: %v", allowed, err)
 				}

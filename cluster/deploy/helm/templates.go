@@ -18,11 +18,8 @@ type template struct {
 	changes []change
 }
 
-// The namespace is the release's, as users of Helm expect.
-var (
-	namespace = change{"namespace: nines", "namespace: {{ .Release.Namespace }}"}
-	account   = change{"system:serviceaccount:nines:", "system:serviceaccount:{{ .Release.Namespace }}:"}
-)
+// namespace is the release's, as users of Helm expect.
+var namespace = change{"namespace: nines", "namespace: {{ .Release.Namespace }}"}
 
 const (
 	scheduler = ".Values.scheduler.enabled"
@@ -32,7 +29,7 @@ const (
 
 var templates = []template{
 	{manifest: "agent/rbac.yaml", file: "agent-rbac.yaml", changes: []change{namespace}},
-	{manifest: "agent/own-node.yaml", file: "agent-own-node.yaml", changes: []change{account}},
+	{manifest: "agent/own-node.yaml", file: "agent-own-node.yaml"},
 	{manifest: "agent/peers.yaml", file: "agent-peers.yaml", changes: []change{namespace}},
 	{manifest: "evict/rbac.yaml", file: "agent-evict.yaml", when: evicts, changes: []change{namespace}},
 	{manifest: "agent/daemonset.yaml", file: "agent-daemonset.yaml", changes: []change{
@@ -55,7 +52,7 @@ var templates = []template{
 		{"resources: {requests: {cpu: 100m, memory: 128Mi}}", "resources: {{ toJson .Values.scheduler.resources }}"},
 	}},
 	{manifest: "ports/rbac.yaml", file: "ports-rbac.yaml", when: ports, changes: []change{namespace}},
-	{manifest: "ports/own-node.yaml", file: "ports-own-node.yaml", when: ports, changes: []change{account}},
+	{manifest: "ports/own-node.yaml", file: "ports-own-node.yaml", when: ports},
 	{manifest: "ports/classes.yaml", file: "ports-classes.yaml", when: ports},
 	{manifest: "ports/daemonset.yaml", file: "ports-daemonset.yaml", when: ports, changes: portsPod("resources: {requests: {cpu: 10m, memory: 48Mi}}", "resources")},
 	{manifest: "switch/switch.yaml", file: "ports-switch.yaml", when: ports, changes: portsPod("resources: {requests: {cpu: 100m, memory: 64Mi}}", "switchResources")},
