@@ -257,7 +257,7 @@ var rules = map[string]rule{
 	"Scheduling.priority": {least: "1", most: "99"},
 	"Scheduling.nice":     {least: "-20", most: "19"},
 
-	"VM.kernel":       {byDefault: "debian", pattern: `^(debian|cloud|rt|host|/[^\x00-\x1f]*)$`, form: "debian, cloud, rt, host, or the absolute path of a kernel's image"},
+	"VM.kernel":       {byDefault: "debian", pattern: `^((debian|cloud|rt)([1-9][0-9])?|host|/[^\x00-\x1f]*)$`, form: "debian, cloud or rt, also with a release (rt13), host, or the absolute path of a kernel's image"},
 	"VM.command_line": {pattern: linePattern, form: lineForm},
 	"VM.acceleration": {byDefault: string(AccelerationAuto)},
 

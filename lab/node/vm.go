@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/vm"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // vmRuntime starts nodes that are virtual machines. Each is two processes on the host: nines-init
@@ -23,6 +24,11 @@ func (vmRuntime) Check(n plan.Node) error {
 	if n.Image != nil {
 		if err := checkImage(n); err != nil {
 			return err
+		}
+	}
+	if !isLocal(n.VM.Kernel) {
+		if _, err := guestimage.ParseKernel(n.VM.Kernel); err != nil {
+			return fmt.Errorf("vm: kernel: %w", err)
 		}
 	}
 	if _, err := vm.FindProgram(); err != nil {

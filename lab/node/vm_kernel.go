@@ -54,8 +54,11 @@ func (p Place) findKernel(ctx context.Context, n plan.Node) (vmKernel, error) {
 	return found, err
 }
 
+// isLocal is true for a kernel that the host has: its own, or a file.
+func isLocal(name string) bool { return name == "host" || filepath.IsAbs(name) }
+
 func openKernel(ctx context.Context, store guestimage.Store, name string) (*guestimage.Kernel, error) {
-	if name == "host" || filepath.IsAbs(name) {
+	if isLocal(name) {
 		return store.Local(ctx, name)
 	}
 	k, err := store.Kernel(ctx, name)

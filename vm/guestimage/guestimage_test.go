@@ -44,12 +44,12 @@ kernel/drivers/b-dash.ko: kernel/drivers/a-dash.ko
 
 func TestKernelNames(t *testing.T) {
 	own := HostRelease().Number
-	for name, want := range map[string]string{"debian": "debian" + own, "rt": "rt" + own, "cloud13": "cloud13", "rt12": "rt12"} {
+	for name, want := range map[string]string{"debian": "debian" + own, "rt": "rt" + own, "cloud13": "cloud13", "rt12": "rt12", "debian11": "debian11"} {
 		if got, err := ParseKernel(name); got != want || err != nil {
 			t.Errorf("%s is %s, %v", name, got, err)
 		}
 	}
-	for _, name := range []string{"", "12", "debian11", "rt 12", "../rt12"} {
+	for _, name := range []string{"", "12", "debian10", "rt 12", "../rt12"} {
 		if got, err := ParseKernel(name); exit.Code(err) != exit.Wrong {
 			t.Errorf("%q is %s, %v", name, got, err)
 		}

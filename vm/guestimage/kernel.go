@@ -32,7 +32,7 @@ var flavours = map[string]string{
 // the release of the images.
 func KernelNames() []string {
 	var names []string
-	for _, release := range Releases {
+	for _, release := range kernelReleases {
 		for _, flavour := range []string{"debian", "cloud", "rt"} {
 			names = append(names, flavour+release.Number)
 		}
@@ -82,7 +82,7 @@ func (s Store) Kernel(ctx context.Context, name string) (*Kernel, error) {
 
 func kernelRecipe(name string) (Release, recipe) {
 	flavour := strings.TrimRight(name, "0123456789")
-	release := Releases[slices.IndexFunc(Releases, func(r Release) bool { return r.Number == name[len(flavour):] })]
+	release := kernelReleases[slices.IndexFunc(kernelReleases, func(r Release) bool { return r.Number == name[len(flavour):] })]
 	return release, recipe{Format: kernelFormat, Release: release.Name, Packages: []string{flavours[flavour]}}
 }
 

@@ -14,6 +14,9 @@ type Release struct {
 // Releases are those for which images can be made, the oldest first.
 var Releases = []Release{{"12", "bookworm"}, {"13", "trixie"}}
 
+// kernelReleases are those whose kernels can be booted: also older ones, on which others have measured.
+var kernelReleases = append([]Release{{"11", "bullseye"}}, Releases...)
+
 func releaseNames() []string {
 	var names []string
 	for _, r := range Releases {
