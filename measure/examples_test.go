@@ -208,8 +208,8 @@ func TestExamplesRun(t *testing.T) {
 		"inter-container/quick/latency.yaml":             {[]string{"sweep.traffic.rate_of_maximum=[0.1]", "link=veth raw"}, nil, 1, 1},
 		"container-latency/quick/container-latency.yaml": {[]string{"path=container", "sweep.traffic.rate_of_maximum=[0.1, 0.5]"}, nil, 2, 1},
 
-		// Isolation rearranges the host, and a virtual machine boots slowly: the virtual laboratory
-		// tests have both.
+		// Isolation rearranges the host: the virtual laboratory tests have it, and virtual machines beside
+		// containers. Only releases.yaml boots one here.
 		"low-latency-containers/quick/base.yaml":       {[]string{"traffic.rate_pps=100k"}, nil, 2, 0},
 		"low-latency-containers/quick/worst.yaml":      {[]string{"nodes.dut.runtime=lxc"}, nil, 1, 0},
 		"low-latency-containers/quick/low-rates.yaml":  {[]string{"sweep.traffic.rate_pps=[10k, 120k]"}, nil, 2, 0},
@@ -218,6 +218,8 @@ func TestExamplesRun(t *testing.T) {
 		"low-latency-containers/quick/isolation.yaml":  {[]string{"isolation=none"}, nil, 2, 0},
 		"low-latency-containers/quick/cgroups.yaml":    {[]string{"isolation=affinity", "repeat=1"}, nil, 3, 0},
 		"low-latency-containers/quick/runtimes.yaml":   {[]string{"path=sockets", "sweep.runtime.vm=", "sweep.runtime.docker="}, nil, 2, 0},
+		"low-latency-containers/quick/flows.yaml":      {nil, nil, 4, 0},
+		"low-latency-containers/quick/releases.yaml":   {[]string{"nodes.dut.vm.kernel=debian12", "traffic.rate_pps=1k"}, nil, 1, 0},
 
 		// A search takes as many trials as it needs, and a soak one per window.
 		"kernel-busy-poll/quick/latency.yaml":     {append(docker, "traffic.frame_bytes=512"), nil, 8, 0},
