@@ -363,6 +363,11 @@ func TestAnUnknownSysctlIsFoundBeforeAnythingIsMade(t *testing.T) {
 	if err := with(`net.ipv4.no_such: "1"`); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `node "b"`) || !strings.Contains(err.Error(), "/proc/sys/net/ipv4/no_such") {
 		t.Errorf("Check = %v", err)
 	}
+	// The host has it, and may write it.
+	_, unloaded := os.Stat("/proc/sys/net/netfilter/nf_conntrack_expect_max")
+	if err := with(`net.netfilter.nf_conntrack_expect_max: "100"`); unloaded == nil && exit.Code(err) != exit.Wrong {
+		t.Errorf("Check = %v", err)
+	}
 	// An interface's sysctl exists only with the interface.
 	if err := with(`net.ipv4.ip_forward: "1", net.ipv4.conf.eth0.rp_filter: "0"`); err != nil {
 		t.Errorf("Check = %v", err)

@@ -160,23 +160,33 @@ func checkDevices(n plan.Node) error {
 	return nil
 }
 
-// checkSysctls finds sysctls that the kernel does not have. It skips guests, which have their own
-// kernel, and sysctls of an interface, which exist only with the interface.
+// checkSysctls finds sysctls that the kernel does not have, or does not let a node have for itself: it looks into a new
+// network namespace. It skips guests, which have their own kernel, and sysctls of an interface, which exist only with the
+// interface.
 func checkSysctls(n plan.Node) error {
-	if n.Guest() {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(n.Sysctls)), func(name string) bool { return ofInterface.MatchString(netns.SysctlPath(name)) })
+	if n.Guest() || len(names) == 0 {
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
-		path := netns.SysctlPath(name)
-		if ofInterface.MatchString(path) {
-			continue
-		}
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return exit.Wrongf("node %q: this kernel has no sysctl %s (%s is not there); correct its name in the node's sysctls, or load the kernel module that has it",
-				n.Name, name, path)
-		}
+	fresh, err := netns.New()
+	if err != nil {
+		return err
 	}
-	return nil
+	defer fresh.Close()
+	return fresh.Do(func() error {
+		for _, name := range names {
+			path := netns.SysctlPath(name)
+			info, err := os.Stat(path)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return exit.Wrongf("node %q: this kernel has no sysctl %s in a node's network (%s is not there); correct its name in the node's sysctls, load the kernel module that has it, or set it on the host if it is the host's",
+					n.Name, name, path)
+			case err == nil && info.Mode()&0o200 == 0:
+				return exit.Wrongf("node %q: this kernel lets a node only read the sysctl %s; remove it from the node's sysctls, and set it on the host", n.Name, name)
+			}
+		}
+		return nil
+	})
 }
 
 // ofInterface are the sysctls below a folder of one interface.

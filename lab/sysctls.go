@@ -66,7 +66,7 @@ func (b *builder) otherSysctls(n plan.Node, names []string) error {
 			continue
 		}
 		if !namespaced(path) {
-			return fmt.Errorf("node %q: sysctl %s belongs to the whole host, not to a node; only net.*, fs.mqueue.*, kernel.msg*, kernel.sem and kernel.shm* are a node's own", n.Name, name)
+			return fmt.Errorf("node %q: sysctl %s belongs to the whole host, not to a node; only net.*, fs.mqueue.*, kernel.msg*, kernel.sem, kernel.shm*, kernel.hostname and kernel.domainname are a node's own", n.Name, name)
 		}
 		// By nines itself: a root file system may have no program for it, and a node may not.
 		if err := node.WriteInside(b.Running(n.Name), path, n.Sysctls[name]); err != nil {
@@ -76,11 +76,12 @@ func (b *builder) otherSysctls(n plan.Node, names []string) error {
 	return nil
 }
 
-// namespaced reports whether a sysctl below /proc/sys belongs to an ipc namespace; see
+// namespaced reports whether a sysctl below /proc/sys belongs to an ipc or uts namespace; see
 // namespaces(7).
 func namespaced(path string) bool {
 	for _, prefix := range []string{
 		"/proc/sys/fs/mqueue/", "/proc/sys/kernel/msg", "/proc/sys/kernel/sem", "/proc/sys/kernel/shm",
+		"/proc/sys/kernel/hostname", "/proc/sys/kernel/domainname",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			return true

@@ -11,13 +11,6 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// hostNamespaceSysctls are the sysctls outside net that belong to one of a node's namespaces: ipc
-// (ipc/ipc_sysctl.c, ipc/mq_sysctl.c) and uts.
-var hostNamespaceSysctls = []string{
-	"kernel.domainname", "kernel.hostname", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni",
-	"kernel.sem", "kernel.shm_rmid_forced", "kernel.shmall", "kernel.shmmax", "kernel.shmmni",
-}
-
 func (c *checker) node(name string, n *Node) {
 	at := []string{"topology", "nodes", name}
 	if n.CPUs > 0 && n.CPUList != "" {
@@ -119,12 +112,16 @@ func (c *checker) sysctl(scope SysctlScope, key, value string, at []string) {
 	}
 	dotted := strings.Join(steps, ".")
 	switch {
-	case steps[0] == "net" || scope == SysctlsOfKernel:
+	case scope == SysctlsOfKernel:
+	case steps[0] == "net" && sharedByNetworks(dotted):
+		c.failKey(fmt.Sprintf("%q belongs to the whole host: the kernel has it once for all networks, and a node cannot have its own", clip(key)), "",
+			"set it on the host yourself (sysctl -w, or nines tune), or use runtime: vm, whose guest has its own kernel", at...)
+	case steps[0] == "net":
 	case scope == SysctlsOfNetwork:
 		c.failKey(fmt.Sprintf("the node has only a network of its own, and %q would change the host", clip(key)), "net.*", "remove it, or use another runtime; "+inCase, at...)
-	case !strings.HasPrefix(dotted, "fs.mqueue.") && !slices.Contains(hostNamespaceSysctls, dotted):
+	case !strings.HasPrefix(dotted, "fs.mqueue.") && !slices.Contains(ipcSysctls, dotted):
 		c.failKey(fmt.Sprintf("%q belongs to the whole host, not to a node: setting it would change the host", clip(key)),
-			"net.*, fs.mqueue.*, "+strings.Join(hostNamespaceSysctls, ", "), "set it on the host yourself", at...)
+			"net.*, fs.mqueue.*, "+strings.Join(ipcSysctls, ", "), "set it on the host yourself, or use runtime: vm, whose guest has its own kernel", at...)
 	}
 	if strings.ContainsAny(value, "\n\r") {
 		c.fail("the value has several lines", "", "write one line", at...)
