@@ -53,7 +53,7 @@ func everyPing(t *testing.T, lab *Lab, mtu int) {
 	for _, s := range lab.Settings() {
 		for _, feature := range []string{"tso", "gso", "tx_checksum"} {
 			// A macvlan cannot do without (ALWAYS_ON_OFFLOADS in drivers/net/macvlan.c);
-			// with GSO off TCP has no use for TSO.
+			// TestTCPSendsFramesOfTheMTU shows what it does instead.
 			fixed := lab.Plan().Links[0].Kind == spec.LinkMacvlan && s.Node != "" && feature != "gso"
 			if s.Values[feature] == "on" && !fixed {
 				t.Errorf("%s %s: %s is on", s.Node, s.Device, feature)

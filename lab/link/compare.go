@@ -70,6 +70,9 @@ func (s *Seen) Differences(want End) []Difference {
 	if macvlan, is := s.link.(*netlink.Macvlan); want.Macvlan && (!is || macvlan.Mode != netlink.MACVLAN_MODE_BRIDGE) {
 		add(RepairDevice, "is no longer a macvlan in bridge mode")
 	}
+	if was := want.Set[gsoMaxSegs]; was != "" && !want.Free && was != fmt.Sprint(s.link.Attrs().GSOMaxSegs) {
+		add(RepairDevice, "has gso_max_segs %d, and %s was set", s.link.Attrs().GSOMaxSegs, was)
+	}
 	if !want.Free {
 		for _, feature := range offloadsOff {
 			was, now := want.Set[feature.Name], s.offloads[feature.Name]

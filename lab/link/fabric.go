@@ -122,6 +122,9 @@ func describe(device netlink.Link, values map[string]string) {
 	attrs := device.Attrs()
 	values["mtu"] = fmt.Sprint(attrs.MTU)
 	values["txqueuelen"] = fmt.Sprint(attrs.TxQLen)
+	if attrs.GSOMaxSegs == oneFrame {
+		values[gsoMaxSegs] = fmt.Sprint(attrs.GSOMaxSegs)
+	}
 	if attrs.NumTxQueues > 0 {
 		values["tx_queues"] = fmt.Sprint(attrs.NumTxQueues)
 		values["rx_queues"] = fmt.Sprint(attrs.NumRxQueues)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // makeMacvlan makes a macvlan device in bridge mode for each endpoint, in its node, on a private
@@ -90,6 +92,25 @@ func (s *Site) onParent(handle *netlink.Handle, l plan.Link, endpoints []plan.En
 	return s.addMacvlans(handle, l, parent, endpoints)
 }
 
+// oneFrame is the longest run of frames that the kernel's TCP may hand over as one packet.
+const oneFrame = 1
+
+// gsoMaxSegs is the name of that among a device's settings.
+const gsoMaxSegs = "gso_max_segs"
+
+// segmentedBefore keeps packets of several frames away from a macvlan, unless the file wants them: it says for each that
+// it cuts them (ALWAYS_ON_OFFLOADS in drivers/net/macvlan.c), whatever ethtool sets, and hands them whole to another
+// macvlan. TCP regards gso_max_segs, and what others send the kernel cuts before the device (gso_features_check in
+// net/core/dev.c):
+//
+//	ip link set IF gso_max_segs 1
+func segmentedBefore(l plan.Link) uint32 {
+	if slices.Contains(l.Offloads, spec.OffloadTSO) || slices.Contains(l.Offloads, spec.OffloadGSO) {
+		return 0
+	}
+	return oneFrame
+}
+
 func (s *Site) addMacvlans(handle *netlink.Handle, l plan.Link, parent netlink.Link, endpoints []plan.Endpoint) error {
 	for _, e := range endpoints {
 		if err := s.addMacvlan(handle, l, parent, e); err != nil {
@@ -118,6 +139,7 @@ func (s *Site) addMacvlan(handle *netlink.Handle, l plan.Link, parent netlink.Li
 	attrs.MTU = l.MTU
 	attrs.TxQLen = txQueueLen
 	attrs.ParentIndex = parent.Attrs().Index
+	attrs.GSOMaxSegs = segmentedBefore(l)
 	attrs.Namespace = netlink.NsFd(ns.FD())
 	if attrs.HardwareAddr, err = net.ParseMAC(i.MAC); err != nil {
 		return err
