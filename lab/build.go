@@ -94,12 +94,12 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"starting power control", b.startPower},
 	}
 	for _, stage := range stages {
-		if err := ctx.Err(); err != nil {
-			return err
+		err := ctx.Err()
+		if err == nil {
+			err = slow(b.progress, stage.name, func() error { return stage.run(ctx, w) })
 		}
-		err := slow(b.progress, stage.name, func() error { return stage.run(ctx, w) })
 		if err != nil {
-			return err
+			return interruptedIn(ctx, stage.name, err)
 		}
 	}
 	return nil

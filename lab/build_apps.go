@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"nines.dev/nines/lab/engine"
@@ -61,6 +62,8 @@ func (b *builder) runExec(ctx context.Context, n plan.Node, argv []string, patie
 	if err != nil {
 		return err
 	}
+	// Ctrl-C at the terminal is for nines, which then ends the command, and knows why it did.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.CombinedOutput()
 	said := "it printed: " + strings.TrimSpace(string(out))
 	if len(bytes.TrimSpace(out)) == 0 {

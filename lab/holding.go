@@ -116,6 +116,10 @@ func (h *holding) takeBack(ctx context.Context, name string, cause error) error 
 	if len(notes) > 0 {
 		left = fmt.Errorf("and while removing it: %s", strings.Join(notes, "; "))
 	}
+	var interrupted *interruptedError
+	if errors.As(cause, &interrupted) && left == nil && back == nil {
+		cause = &interruptedError{while: interrupted.while, left: "nines removed what it had made, and nothing is left"}
+	}
 	return errors.Join(state.Explain(cause), left, back, h.free())
 }
 
@@ -128,6 +132,7 @@ func (h *holding) undoAll(ctx context.Context, note func(string)) error {
 	}
 	if h.journal != nil {
 		service.Stop(ctx, h.journal, func(string) bool { return true })
+		h.halt(ctx, note)
 	}
 	wrong, err := h.undoSteps(ctx, note)
 	if err != nil {

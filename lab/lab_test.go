@@ -112,8 +112,12 @@ func TestACancelledUpLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(300*time.Millisecond, cancel)
 	start := time.Now()
-	if _, err := Up(ctx, UpOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)}); err == nil {
+	_, err := Up(ctx, UpOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
+	if err == nil {
 		t.Fatal("it came up")
+	}
+	if said := err.Error(); !errors.Is(err, context.Canceled) || !strings.HasPrefix(said, "interrupted") || !strings.HasSuffix(said, "nothing is left") {
+		t.Errorf("it says %q", said)
 	}
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("it took %s to give up", took)

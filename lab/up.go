@@ -57,6 +57,9 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 		measured: options.Measurement != nil,
 	}
 	if err := b.buildAll(ctx, options); err != nil {
+		if !errors.As(err, new(*interruptedError)) {
+			err = interruptedIn(ctx, "", err)
+		}
 		options.Progress("removing what was made")
 		return nil, held.takeBack(ctx, b.Name(), err)
 	}

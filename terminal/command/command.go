@@ -49,9 +49,13 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 }
 
 // explained is an error's text, with why the kernel can have refused what failed, and what to do where something has run
-// out: a MissingError says so itself.
+// out: a MissingError says so itself. Of the end of the context, which a user knows as Ctrl-C, the library says
+// "context canceled".
 func explained(err error) string {
 	text := err.Error()
+	if errors.Is(err, context.Canceled) {
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
+	}
 	if errors.As(err, new(*exit.MissingError)) {
 		return text
 	}
