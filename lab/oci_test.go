@@ -270,6 +270,42 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 	downWithoutTrace(t, lab)
 }
 
+// TestAnOCINodeIsAskedToEndFirst: the first process of an image without a stop signal gets SIGTERM, also when the lab is
+// taken down, and has time to write.
+func TestAnOCINodeIsAskedToEndFirst(t *testing.T) {
+	labtest.Root(t)
+	labs.NeedOCIDriver(t, "runc")
+	kept := t.TempDir()
+	image := labs.OCIImage(t, v1.Config{
+		Cmd: []string{"sh", "-c", "trap 'echo $0 asked >> /kept/said; exit 0' TERM; touch /kept/ready; while :; do sleep 0.05; done"},
+	})
+	lab := up(t, fmt.Sprintf("name: tbociterm\ntopology: {nodes: {b: {runtime: oci, image: %q, mounts: [{source: %s, target: /kept}]}}}\n", image, kept))
+	ready := func() {
+		labtest.Eventually(t, "its trap is set", func() bool { return labtest.There(t, filepath.Join(kept, "ready")) })
+	}
+	asked := func(times int) {
+		t.Helper()
+		said, err := os.ReadFile(filepath.Join(kept, "said"))
+		if err != nil || strings.Count(string(said), "asked") != times {
+			t.Errorf("it says %q, %v, want that it was asked %d times", said, err, times)
+		}
+	}
+	ready()
+	if err := lab.Stop(context.Background(), []string{"b"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	asked(1)
+	if err := os.Remove(filepath.Join(kept, "ready")); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Start(context.Background(), []string{"b"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ready()
+	downWithoutTrace(t, lab)
+	asked(2)
+}
+
 // TestAnOCINodeWithAStopSignal: the signal that an image names ends its first process.
 func TestAnOCINodeWithAStopSignal(t *testing.T) {
 	labtest.Root(t)

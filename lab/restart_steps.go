@@ -46,10 +46,7 @@ func (b *builder) end(ctx context.Context, nodes []plan.Node, options RestartOpt
 		if options.ShutDown {
 			halt = b.place().ShutDown
 		}
-		err := node.Each(ctx, len(nodes), func(i int) error {
-			return halt(ctx, nodes[i], b.Running(nodes[i].Name))
-		})
-		if err != nil {
+		if err := haltAll(ctx, b.Lab.Lab, nodes, halt); err != nil {
 			return err
 		}
 	}

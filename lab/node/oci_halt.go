@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -16,18 +15,12 @@ import (
 // stopSignal is the signal that asks a node's first process to end: the one that its image names
 // (config.md of the OCI's image-spec, StopSignal), or SIGTERM.
 func (p Place) stopSignal(n plan.Node) (unix.Signal, error) {
-	named, err := p.namedStopSignal(n)
-	return cmp.Or(named, unix.SIGTERM), err
-}
-
-// namedStopSignal is the signal that the image of a node's first process names; 0 if there is none.
-func (p Place) namedStopSignal(n plan.Node) (unix.Signal, error) {
 	if n.OCI == nil || n.OCI.Init != spec.InitOfImage {
-		return 0, nil
+		return unix.SIGTERM, nil
 	}
 	of, err := readImage(p.bundle(n).imageFile())
 	if err != nil || of.Config.StopSignal == "" {
-		return 0, err
+		return unix.SIGTERM, err
 	}
 	number, err := signal.ParseSignal(of.Config.StopSignal)
 	if err != nil {
@@ -36,14 +29,17 @@ func (p Place) namedStopSignal(n plan.Node) (unix.Signal, error) {
 	return number, nil
 }
 
-// haltImage lets a first process end that knows the stop signal of its image. One that does not
-// handle the signal never gets it: it is pid 1 (pid_namespaces(7)).
+// haltImage lets an image's first process end by its stop signal. One that does not handle the signal never gets it: it
+// is pid 1 (pid_namespaces(7)).
 func (p Place) haltImage(ctx context.Context, n plan.Node, r *Running) error {
-	named, err := p.namedStopSignal(n)
-	if err != nil || named == 0 || !r.Catches(named) {
+	if n.OCI.Init != spec.InitOfImage {
+		return nil
+	}
+	stop, err := p.stopSignal(n)
+	if err != nil || !r.Catches(stop) {
 		return err
 	}
-	if err := r.Signal(named); err != nil {
+	if err := r.Signal(stop); err != nil {
 		return fmt.Errorf("node %q: signal its first process to end: %w", n.Name, err)
 	}
 	return p.awaitEnd(ctx, func() bool { return !r.Alive() }, fmt.Sprintf("node %s: its first process has not ended", n.Name))
