@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/kernel/files"
+	"nines.dev/nines/kernel/netns"
 )
 
 // settingFiles are the settings that an inventory keeps.
@@ -42,10 +43,17 @@ var settingFiles = []string{
 	"/sys/kernel/tracing/current_tracer",
 	"/sys/module/haltpoll/parameters/guest_halt_poll_ns",
 	"/sys/kernel/sched_ext/state",
+	// What a new network takes from the host, and nines leaves to it: their defaults depend on the kernel's build and on
+	// the memory (tcp_sk_init in net/ipv4/tcp_ipv4.c).
+	"/proc/sys/net/core/devconf_inherit_init_net",
+	"/proc/sys/net/ipv4/tcp_congestion_control",
+	"/proc/sys/net/ipv4/tcp_rmem",
+	"/proc/sys/net/ipv4/tcp_wmem",
 }
 
-// readSettings reads settingFiles, each CPU's fair server runtime, and the CPU settings of
-// the control group mounts.
+// readSettings reads settingFiles, each CPU's fair server runtime, the CPU settings of the control group mounts, and
+// those settings of interfaces in general that are not the kernel's defaults: a network that others than nines make has
+// them, such as a pod's.
 func readSettings(t Tree, inv *Inventory) map[string]string {
 	paths := slices.Clone(settingFiles)
 	if m, ok := inv.Cgroup.Controller("cpuset"); ok {
@@ -63,6 +71,12 @@ func readSettings(t Tree, inv *Inventory) map[string]string {
 		paths = append(paths, fmt.Sprintf("/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu.ID))
 	}
 	settings := map[string]string{}
+	for _, s := range netns.Defaults() {
+		path := netns.SysctlPath(s.Name)
+		if now := files.Text(t, path); now != "" && now != s.Value {
+			settings[path] = now
+		}
+	}
 	for _, path := range paths {
 		value := files.Text(t, path)
 		if chosen := bracketed(value); chosen != "" {

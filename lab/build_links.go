@@ -15,7 +15,7 @@ import (
 func (b *builder) newSite() *link.Site {
 	site := &link.Site{
 		Journal: b.journal, Plan: b.Plan(), Fabric: link.HolderOf(b.Fabric()), FabricNode: b.Fabric(), Nodes: map[string]link.Holder{},
-		StateDir: b.State().Dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
+		StateDir: b.State().Dir, InitPath: b.programs.init, EnginePath: b.programs.engine, Fresh: &b.fresh,
 	}
 	for _, r := range b.AllRunning() {
 		site.Nodes[r.Name] = link.HolderOf(r)

@@ -28,7 +28,7 @@ func (b *builder) startFabric() error {
 	if err := b.nameNamespace(running.FabricNode, hostName, node.Network{Identity: fabric.Identity}.Path()); err != nil {
 		return err
 	}
-	return link.Quiet(link.HolderOf(fabric))
+	return b.fresh.Begin(link.HolderOf(fabric))
 }
 
 // directory makes a directory on the host that others may use too.
@@ -132,7 +132,7 @@ func (b *builder) holdNetwork(place node.Place, n plan.Node) error {
 		return err
 	}
 	b.SetRunning(&node.Running{Name: n.Name, Network: network})
-	return link.Quiet(link.Holder{PID: network.PID, Step: network.Step})
+	return b.fresh.Begin(link.Holder{PID: network.PID, Step: network.Step})
 }
 
 // startNode starts a node. Where its runtime restarts, it joins the network that is there.
@@ -156,5 +156,5 @@ func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node, 
 	if err := b.nameNamespace(n.Name, n.HostName, node.Network{Identity: r.Identity}.Path()); err != nil {
 		return nil, err
 	}
-	return r, link.Quiet(link.HolderOf(r))
+	return r, b.fresh.Begin(link.HolderOf(r))
 }

@@ -16,6 +16,8 @@ type builder struct {
 	programs programs
 	progress func(string)
 	site     *link.Site
+	// fresh begins the networks that it makes.
+	fresh link.Fresh
 	// measured is true for a lab that this process measures.
 	measured bool
 	// taps are of machines that are restarted.

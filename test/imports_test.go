@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"kernel/ethtool":      {"kernel/netns"},                   // in its tests
 	"kernel/pci":          {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
 
-	"host":        {"vm/qemuversion", "terminal", "kernel/thread", "kernel/ethtool", "kernel/files", "kernel/pci"},
+	"host":        {"vm/qemuversion", "terminal", "kernel/thread", "kernel/ethtool", "kernel/files", "kernel/netns", "kernel/pci"},
 	"host/tune":   {"spec", "host", "terminal", "journal", "journal/folder", "journal/process", "journal/setting", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
 	"host/doctor": {"spec", "host", "plan", "host/tune", "terminal", "kernel/ethtool"}, // ethtool: in its tests
 

@@ -21,6 +21,9 @@ const bridgeName = "nodes"
 //	ip addr add 198.19.0.1/32 dev lo
 func wireControl(control *node.Running) error {
 	return inNamespace(control, func(ns *netns.Namespace, h *netlink.Handle) error {
+		if err := asTheKernel(ns); err != nil {
+			return err
+		}
 		if err := h.LinkAdd(&netlink.Bridge{LinkAttrs: named(bridgeName)}); err != nil {
 			return fmt.Errorf("make the bridge: %w", err)
 		}
@@ -67,6 +70,9 @@ func wireNode(control *node.Running, n Node, r *node.Running) error {
 		return err
 	}
 	return inNamespace(r, func(ns *netns.Namespace, h *netlink.Handle) error {
+		if err := asTheKernel(ns); err != nil {
+			return err
+		}
 		if err := up(h, "lo", ""); err != nil {
 			return err
 		}
@@ -84,6 +90,16 @@ func wireNode(control *node.Running, n Node, r *node.Running) error {
 // plane.
 func routeTo(r *node.Running, other Node) error {
 	return inNamespace(r, func(_ *netns.Namespace, h *netlink.Handle) error { return route(h, other.Pods, other.Address) })
+}
+
+// asTheKernel keeps the host's own settings of interfaces out of a member's network. The pods' networks, which containerd
+// makes, have the host's, as on any node.
+func asTheKernel(ns *netns.Namespace) error {
+	inherited, err := ns.Inherited()
+	if err != nil {
+		return err
+	}
+	return ns.Reset(inherited)
 }
 
 func inNamespace(r *node.Running, f func(*netns.Namespace, *netlink.Handle) error) error {

@@ -18,12 +18,13 @@ import (
 )
 
 // Quiet turns off, in a namespace without devices yet, what sends packets unasked: IPv6 (router
-// solicitations, duplicate address detection, MLD). It sets the loopback up.
+// solicitations, duplicate address detection, MLD). It sets the loopback up. Where a node turns IPv6 on, its devices
+// take no addresses and routes from routers.
 func Quiet(h Holder) error {
 	return inside(h, func(ns *netns.Namespace, handle *netlink.Handle) error {
 		err := ns.Do(func() error {
-			for _, scope := range []string{"all", "default"} {
-				err := netns.WriteSysctl("net/ipv6/conf/"+scope+"/disable_ipv6", "1")
+			for _, s := range []netns.Sysctl{{Name: "all/disable_ipv6", Value: "1"}, {Name: "default/disable_ipv6", Value: "1"}, {Name: "default/accept_ra", Value: "0"}} {
+				err := netns.WriteSysctl("net/ipv6/conf/"+s.Name, s.Value)
 				if err != nil && !errors.Is(err, netns.ErrNoSysctl) { // a kernel without IPv6
 					return err
 				}
@@ -95,8 +96,7 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	}
 	describe(device, values)
 	values["ipv6"] = "off"
-	err = ns.Sysctl("net/ipv6/conf/"+i.Name+"/disable_ipv6", ipv6Off(i))
-	if err != nil && !(errors.Is(err, netns.ErrNoSysctl) && ipv6Off(i) == "1") { // a kernel without IPv6
+	if err := ns.Do(func() error { return beginIPv6(n, i) }); err != nil {
 		return err
 	}
 	if err := removeOtherAddresses(handle, device, i.Addresses); err != nil {
@@ -128,6 +128,36 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	}
 	s.record(n.Name, i.Link, i.Name, values)
 	return setNeighbours(handle, device, i.Neighbours)
+}
+
+// beginIPv6 turns IPv6 on where the interface has such addresses, and off elsewhere. Before that it lets the interface
+// neither follow routers nor ask for duplicates of its addresses, which would be of no use for a second or two: the link's
+// MAC addresses are the plan's, so that those which the kernel makes of them are unique, too. The file's sysctls win.
+func beginIPv6(n plan.Node, i plan.Interface) error {
+	off := ipv6Off(i)
+	for _, s := range []netns.Sysctl{{Name: "accept_ra", Value: "0"}, {Name: "accept_dad", Value: "0"}, {Name: "disable_ipv6", Value: off}} {
+		err := netns.WriteSysctl("net/ipv6/conf/"+i.Name+"/"+s.Name, inFile(n, i, s))
+		if err != nil && !(errors.Is(err, netns.ErrNoSysctl) && off == "1") { // a kernel without IPv6
+			return err
+		}
+	}
+	return nil
+}
+
+// inFile is what a node's sysctls say of an IPv6 setting of an interface, for it or for all that it will have; else the
+// setting's own value. Whether IPv6 is on follows from the addresses, and what the sysctls say is written after them.
+func inFile(n plan.Node, i plan.Interface, s netns.Sysctl) string {
+	if s.Name == "disable_ipv6" {
+		return s.Value
+	}
+	for _, scope := range []string{i.Name, "default"} {
+		for name, value := range n.Sysctls {
+			if netns.SysctlPath(name) == netns.SysctlPath("net/ipv6/conf/"+scope+"/"+s.Name) {
+				return value
+			}
+		}
+	}
+	return s.Value
 }
 
 // removeOtherAddresses removes addresses of an earlier plan; the kernel's own link-local addresses

@@ -127,7 +127,7 @@ func (o *ovn) makeHost(ctx context.Context, host int) (Holder, error) {
 	}
 	holder := h.server.holder()
 	o.own(o.link, holder)
-	if err := Quiet(holder); err != nil {
+	if err := o.Fresh.Begin(holder); err != nil {
 		return holder, err
 	}
 	if _, err := h.vsctl(ctx, o.files.chassis(host)...); err != nil {

@@ -94,7 +94,7 @@ func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpo
 		return err
 	}
 	holder := o.server.holder()
-	if err := Quiet(holder); err != nil {
+	if err := o.Fresh.Begin(holder); err != nil {
 		return err
 	}
 	if err := s.addPairsAt(holder, l, endpoints); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/await"
@@ -20,15 +21,44 @@ import (
 // other end.
 const readyTimeout = 30 * time.Second
 
-// AwaitReady returns when every device in a holder's namespace that is up can send.
+// AwaitReady returns when every device in a holder's namespace that is up can send, from all of its addresses.
 //
 // A veth has a carrier as soon as both its ends are up, but a worker (linkwatch) makes it
 // operational a moment later: only then does its queue stop dropping packets (dev_activate in
 // net/sched/sch_generic.c), and a bridge enables its port.
 func AwaitReady(ctx context.Context, h Holder) error {
 	return inside(h, func(_ *netns.Namespace, handle *netlink.Handle) error {
-		return untilReady(ctx, handle, "lo", notReady)
+		if err := untilReady(ctx, handle, "lo", notReady); err != nil {
+			return err
+		}
+		return await.Until(ctx, await.Condition{
+			What: "the kernel has found all IPv6 addresses unique", Within: readyTimeout, Every: 10 * time.Millisecond, UpTo: 100 * time.Millisecond,
+			Holds: func(context.Context) error { return tentative(handle) },
+		})
 	})
+}
+
+// tentative names an IPv6 address that cannot be used yet, as duplicate address detection is under way (RFC 4862, 5.4).
+// Addresses of the plan have none, nor has what the kernel adds, unless the file's sysctls ask for it.
+func tentative(handle *netlink.Handle) error {
+	addresses, err := netns.Whole(func() ([]netlink.Addr, error) { return handle.AddrList(nil, unix.AF_INET6) })
+	if err != nil {
+		return await.Never(fmt.Errorf("list IPv6 addresses: %w", err))
+	}
+	for _, a := range addresses {
+		if a.Flags&unix.IFA_F_TENTATIVE == 0 || a.Flags&unix.IFA_F_OPTIMISTIC != 0 {
+			continue
+		}
+		device, err := handle.LinkByIndex(a.LinkIndex)
+		switch {
+		case err != nil || !isReady(device) || device.Attrs().Flags&net.FlagUp == 0: // it waits for a carrier
+		case a.Flags&unix.IFA_F_DADFAILED != 0:
+			return await.Never(fmt.Errorf("%s of %s is also the address of another machine on its link, as duplicate address detection found", a.IP, device.Attrs().Name))
+		default:
+			return fmt.Errorf("%s of %s is not", a.IP, device.Attrs().Name)
+		}
+	}
+	return nil
 }
 
 // AwaitHostEnd does the same for the host's end of a management network.

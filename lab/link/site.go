@@ -36,6 +36,8 @@ type Site struct {
 	StateDir string
 	// InitPath and EnginePath are the programs nines-init and nines-engine.
 	InitPath, EnginePath string
+	// Fresh begins the namespaces that links have for themselves.
+	Fresh *Fresh
 
 	mu       sync.Mutex
 	settings map[deviceKey]map[string]string
@@ -131,7 +133,7 @@ func (s *Site) ownNetwork(l plan.Link, name string) (Holder, error) {
 	}
 	holder := Holder{PID: network.PID, Step: network.Step}
 	s.own(l, holder)
-	return holder, Quiet(holder)
+	return holder, s.Fresh.Begin(holder)
 }
 
 func (s *Site) node(name string) (Holder, error) {
