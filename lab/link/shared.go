@@ -57,6 +57,9 @@ func (s *Site) shareUplink(l plan.Link, endpoints []plan.Endpoint) error {
 			return fmt.Errorf("find %s: %w", m.Device, err)
 		}
 		if m.Uplink.Bridge {
+			if err := keepAddress(handle, uplink); err != nil {
+				return err
+			}
 			if err := handle.LinkSetMaster(device, uplink); err != nil {
 				return fmt.Errorf("make %s a port of %s: %w", m.Device, m.Uplink.Name, err)
 			}
@@ -84,6 +87,27 @@ func (s *Site) shareUplink(l plan.Link, endpoints []plan.Endpoint) error {
 		}
 		return nil
 	})
+}
+
+// keepAddress fixes the MAC address of a bridge without ports: it would take that of its first one, Device, and zeros
+// when that leaves (br_stp_recalculate_bridge_id in net/bridge/br_stp_if.c). Of several ports the kernel takes the lowest
+// address, which is never Device's. A bridge whose address is fixed cannot be told from another afterwards, and keeps it.
+//
+//	ip link set UPLINK address ITS_OWN
+func keepAddress(handle *netlink.Handle, uplink netlink.Link) error {
+	devices, err := netns.Whole(handle.LinkList)
+	if err != nil {
+		return fmt.Errorf("list the ports of %s: %w", uplink.Attrs().Name, err)
+	}
+	for _, d := range devices {
+		if d.Attrs().MasterIndex == uplink.Attrs().Index {
+			return nil
+		}
+	}
+	if err := handle.LinkSetHardwareAddr(uplink, uplink.Attrs().HardwareAddr); err != nil {
+		return fmt.Errorf("fix the MAC address of %s: %w", uplink.Attrs().Name, err)
+	}
+	return nil
 }
 
 // withUplink calls f with the uplink of a step, if its network namespace and the device are still there.
