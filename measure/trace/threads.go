@@ -24,7 +24,8 @@ type Thread struct {
 }
 
 // FindThread finds the thread with this name and this TID in its own PID namespace, in the process
-// pid or its descendants: an engine in a container does not know its TID on the host.
+// pid or its descendants: an engine in a container does not know its TID on the host. The engine of a
+// node without a PID namespace is no descendant of the node's first process, but shares its TIDs.
 func FindThread(pid, tid int, name string) (Thread, error) {
 	for _, process := range Descendants("/", pid) {
 		for _, t := range Threads(process) {
@@ -32,6 +33,9 @@ func FindThread(pid, tid int, name string) (Thread, error) {
 				return t, nil
 			}
 		}
+	}
+	if t, ok := ThreadOf(tid); ok && t.Name == name && namespace(pid, "pid") == namespace(t.PID, "pid") {
+		return t, nil
 	}
 	return Thread{}, fmt.Errorf("no thread %d (%s) of process %d was found", tid, name, pid)
 }
@@ -131,9 +135,12 @@ func Descendants(root string, pid int) []int {
 
 // NetNamespace is the number of a process's network namespace, as in device records; 0 if it has
 // ended.
-func NetNamespace(pid int) uint32 {
+func NetNamespace(pid int) uint32 { return namespace(pid, "net") }
+
+// namespace is the number of a process's namespace of a kind; 0 if it has ended.
+func namespace(pid int, kind string) uint32 {
 	var status unix.Stat_t
-	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid), "ns/net"), &status) != nil {
+	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid), "ns", kind), &status) != nil {
 		return 0
 	}
 	return uint32(status.Ino)
