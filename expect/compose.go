@@ -51,9 +51,11 @@ func (e *Expectation) fits(s side) error {
 	switch {
 	case want == Time && !s.hasUnit:
 		return &Error{At: s.at, Problem: "a time needs a unit", Remedy: "write such as 100us, 1.5ms or 250ns"}
-	case want == Time && s.dimension != Time, want == Fraction && s.hasUnit && s.dimension != Fraction, want == Count && s.hasUnit && s.dimension != Count:
+	case want == Rate && !s.hasUnit:
+		return &Error{At: s.at, Problem: "a rate needs a unit", Remedy: "write such as 5Mpps or 200kpps"}
+	case want == Time && s.dimension != Time, want == Rate && s.dimension != Rate, want == Fraction && s.hasUnit && s.dimension != Fraction, want == Count && s.hasUnit && s.dimension != Count:
 		return &Error{At: s.at, Problem: fmt.Sprintf("%s has another unit", e.Subject.Name()), Remedy: map[Dimension]string{
-			Time: "write such as 100us", Fraction: "write such as 0.01% or 0.0001", Count: "write a number of packets, such as 10 or 2k"}[want]}
+			Time: "write such as 100us", Fraction: "write such as 0.01% or 0.0001", Count: "write a number of packets, such as 10 or 2k", Rate: "write such as 5Mpps"}[want]}
 	}
 	return nil
 }
@@ -62,14 +64,14 @@ func (e *Expectation) fits(s side) error {
 func (e *Expectation) comparable(at int, bound side) error {
 	s, other := e.Subject, e.Bound.Other
 	switch {
-	case e.Operator == Equal && (s.Dimension() == Time || s.Dimension() == Fraction && (other != nil || e.Bound.Constant != 0)):
+	case e.Operator == Equal && (s.Dimension() == Time || s.Dimension() == Rate || s.Dimension() == Fraction && (other != nil || e.Bound.Constant != 0)):
 		return &Error{At: at, Problem: fmt.Sprintf("%s is never exactly a value", s.Name()), Remedy: "== is for counts, and for loss == 0; write < or <="}
 	case s.Of == Reference:
 		return &Error{At: at, Problem: "only the reference is compared", Remedy: "write such as p99 <= 1.1 * reference.p99"}
 	case s.Key != "" && (other == nil || other.Key != s.Key || other.Value == s.Value), s.Key == "" && other != nil && other.Key != "":
 		return &Error{At: at, Problem: "trials of one value of a variable are compared with those of another", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge), or where kind=veth for a limit"}
 	case s.Key != "" && (s.IsFact() || other.Figure != s.Figure || other.Undisturbed != s.Undisturbed || e.Bound.Constant != 0):
-		return &Error{At: at, Problem: "trials in turn tell the ratio of a percentile or of the loss", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge)"}
+		return &Error{At: at, Problem: "trials in turn tell the ratio of a percentile, of the loss or of the received rate", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge)"}
 	case other == nil && e.Duet() && !e.IsFact():
 		return &Error{At: at, Problem: "one side of a duet alone has no interval", Remedy: "compare it with the other side: b.p99 <= 1.05 * a.p99"}
 	case other == nil:
@@ -80,6 +82,8 @@ func (e *Expectation) comparable(at int, bound side) error {
 		return &Error{At: bound.at, Problem: fmt.Sprintf("%s is compared with itself", s)}
 	case e.Duet() && (other.Of == Trials || other.Of == Reference), other.Of == SideA && !e.Duet(), other.Of == SideB && !e.Duet():
 		return &Error{At: bound.at, Problem: "a side of a duet is compared with the other side", Remedy: "write such as b.p99 <= 1.05 * a.p99"}
+	case s.Figure == Received && (e.Duet() || s.Key == ""):
+		return &Error{At: bound.at, Problem: "a received rate is compared with a number, or with that of trials in turn", Remedy: "write such as received >= 5Mpps, or received(kind=memif) >= 5 * received(kind=veth)"}
 	case other.Of != Trials && (other.Figure != s.Figure || other.Undisturbed != s.Undisturbed):
 		return &Error{At: bound.at, Problem: fmt.Sprintf("%s and %s are different quantities", s, other), Remedy: "compare the same quantity of both"}
 	case other.Of != Trials && !s.IsFact() && e.Bound.Constant != 0 && e.Bound.Factor != 1:

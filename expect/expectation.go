@@ -81,8 +81,8 @@ type Quantity struct {
 	Key, Value string
 }
 
-// The figures beside percentiles. Loss is the share of the sent packets; the others are facts about the trials that
-// were made.
+// The figures beside percentiles. Loss is the share of the sent packets, Received the packets a second that arrived; the
+// others are facts about the trials that were made.
 const (
 	Loss       = "loss"
 	Lost       = "lost"
@@ -90,6 +90,7 @@ const (
 	Reordered  = "reordered"
 	Least      = "min"
 	Most       = "max"
+	Received   = "received"
 )
 
 // Dimension is what a quantity is counted in.
@@ -100,6 +101,7 @@ const (
 	Time     Dimension = iota // nanoseconds
 	Fraction                  // of the sent packets
 	Count                     // packets
+	Rate                      // packets a second
 )
 
 // Dimension of the quantity.
@@ -109,12 +111,14 @@ func (q Quantity) Dimension() Dimension {
 		return Fraction
 	case Lost, Duplicates, Reordered:
 		return Count
+	case Received:
+		return Rate
 	}
 	return Time
 }
 
 // IsFact reports whether the quantity is a fact about the trials that were made, without an interval.
-func (q Quantity) IsFact() bool { return q.P == 0 && q.Figure != Loss }
+func (q Quantity) IsFact() bool { return q.P == 0 && q.Figure != Loss && q.Figure != Received }
 
 // Name is the quantity without its source: "undisturbed p99.9".
 func (q Quantity) Name() string {

@@ -23,6 +23,7 @@ var units = []struct {
 	{"ns", 1, Time}, {"us", 1e3, Time}, {"µs", 1e3, Time}, {"μs", 1e3, Time}, {"ms", 1e6, Time}, {"s", 1e9, Time},
 	{"%", 1e-2, Fraction},
 	{"k", 1e3, Count}, {"M", 1e6, Count}, {"G", 1e9, Count},
+	{"pps", 1, Rate}, {"kpps", 1e3, Rate}, {"Mpps", 1e6, Rate},
 }
 
 // numberForm is that of a number, before its unit.

@@ -12,7 +12,7 @@ func Parse(text string) (Expectation, error) {
 		return e, &Error{Problem: fmt.Sprintf("is longer than %d characters", maxLength), Remedy: "write several expectations"}
 	}
 	tokens, rest, restAt := scan(text)
-	p := &parser{tokens: tokens, end: len(text)}
+	p := &parser{text: text, tokens: tokens, end: len(text)}
 	if restAt >= 0 {
 		p.end = restAt - len("where")
 	}
@@ -44,6 +44,7 @@ func Parse(text string) (Expectation, error) {
 
 // parser takes the tokens from the left.
 type parser struct {
+	text   string
 	tokens []token
 	end    int
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // figureNames are those that a message lists: all but percentiles are here, and of these the usual ones.
-var figureNames = []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", Loss, Lost, Duplicates, Reordered, Least, Most}
+var figureNames = []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", Loss, Lost, Duplicates, Reordered, Least, Most, Received}
 
 // undisturbedWord is before a percentile without the host's interruptions.
 const undisturbedWord = "undisturbed"
@@ -55,13 +55,13 @@ func (p *parser) quantity(word token) (Quantity, error) {
 	return q, p.chosen(&q)
 }
 
-// chosen reads which trials a quantity is of, if it says so: "(kind=veth)".
+// chosen reads which trials a quantity is of, if it says so: "(kind=veth)"; a value may have blanks.
 func (p *parser) chosen(q *Quantity) error {
 	open, is := p.take("(")
 	if !is {
 		return nil
 	}
-	var words []string
+	inside := ""
 	for {
 		next, ok := p.peek()
 		if !ok {
@@ -69,11 +69,12 @@ func (p *parser) chosen(q *Quantity) error {
 		}
 		p.tokens = p.tokens[1:]
 		if next.text == ")" {
+			inside = p.text[open.at+1 : next.at]
 			break
 		}
-		words = append(words, next.text)
 	}
-	key, value, found := strings.Cut(strings.Join(words, ""), "=")
+	key, value, found := strings.Cut(inside, "=")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	if !found || key == "" || value == "" || q.Of != Trials {
 		return &Error{At: open.at, Problem: "chooses no trials", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge)"}
 	}

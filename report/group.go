@@ -106,6 +106,9 @@ func RateFigures() []Figure {
 
 var received = figure("received_pps", "received", "pps", 1)
 
+// ReceivedFigure is the rate of unique packets that arrived.
+func ReceivedFigure() Figure { return received }
+
 // LatencyFigure is a percentile of the latency, "min", "mean" or "max", by its
 // name in summary.json.
 func LatencyFigure(name string) Figure {

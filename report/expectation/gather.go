@@ -48,7 +48,7 @@ func (g *gatherer) know(q expect.Quantity, group report.Group, fact bool) (known
 		return k, nil
 	}
 	group.Trials = group.Counted()
-	if group.Verdicts()[result.Noisy] > 0 && !q.Undisturbed && !fact {
+	if group.Verdicts()[result.Noisy] > 0 && !countsNoisy(q) && !fact {
 		clean := slices.DeleteFunc(slices.Clone(group.Trials), func(t result.Trial) bool { return t.Verdict == result.Noisy })
 		if k.disturbed = len(clean) == 0; !k.disturbed {
 			group.Trials = clean
@@ -66,6 +66,8 @@ func (g *gatherer) know(q expect.Quantity, group report.Group, fact bool) (known
 	switch {
 	case q.Figure == expect.Loss:
 		return g.loss(k, group)
+	case q.Figure == expect.Received:
+		return g.received(k, group), nil
 	case q.IsFact():
 		return factual(k, q, group), nil
 	case q.Undisturbed:
@@ -74,10 +76,14 @@ func (g *gatherer) know(q expect.Quantity, group report.Group, fact bool) (known
 	return g.percentile(k, q, group)
 }
 
+// countsNoisy reports whether trials that the host disturbed count for a quantity, as what disturbed them is left out of it
+// or is in its interval.
+func countsNoisy(q expect.Quantity) bool { return q.Undisturbed || q.Figure == expect.Received }
+
 // suspectOf says which trials cannot show that something holds: "of 6 trials 2 are invalid and 4 noisy".
 func suspectOf(group report.Group, q expect.Quantity) []string {
 	verdicts := group.Verdicts()
-	if q.Undisturbed {
+	if countsNoisy(q) {
 		verdicts = map[result.Verdict]int{result.Invalid: verdicts[result.Invalid]}
 	}
 	var parts []string

@@ -71,12 +71,12 @@ func (t turns) judge(e expect.Expectation, r *result.Result, l levels) Case {
 		c.Because = fmt.Sprintf("no trial has %s=%s with the same values of the other variables", e.Subject.Key, e.Bound.Other.Value)
 		return c
 	}
-	var values [2][]float64
+	var values, quiet [2][]float64
 	var suspect []string
 	for i, group := range []report.Group{t.subject, t.other} {
 		q := []expect.Quantity{e.Subject, *e.Bound.Other}[i]
 		for _, trial := range group.Trials {
-			if trial.Verdict == result.Invalid || trial.Verdict == result.Noisy && !q.Undisturbed {
+			if trial.Verdict == result.Invalid || trial.Verdict == result.Noisy && !countsNoisy(q) {
 				continue
 			}
 			v, ok := figureOf(q).Of(trial)
@@ -85,12 +85,13 @@ func (t turns) judge(e expect.Expectation, r *result.Result, l levels) Case {
 				return c
 			}
 			values[i], c.Trials = append(values[i], v), append(c.Trials, trial.ID)
+			quiet[i] = append(quiet[i], quietOf(r, q, trial, v))
 		}
 		for _, text := range suspectOf(group, q) {
 			suspect = append(suspect, fmt.Sprintf("%s=%s: %s", q.Key, q.Value, text))
 		}
 	}
-	switch ratio := confidence.Ratio(values[1], values[0], seed); {
+	switch ratio := ratioOf(values, quiet); {
 	case min(len(values[0]), len(values[1])) < steadyTrials:
 		c.Because = strings.Join(append(suspect, fmt.Sprintf("a decision needs %d clean trials of each value, and there are %d and %d: set 'repeat'",
 			steadyTrials, len(values[0]), len(values[1]))), "; ")
@@ -106,6 +107,18 @@ func (t turns) judge(e expect.Expectation, r *result.Result, l levels) Case {
 		c.Subject, c.Bound = &subject, &bound
 	}
 	return c
+}
+
+// ratioOf is the ratio of the medians of the first values and the second. Where the host took time from trials, it is
+// somewhere between that of what was measured and of what they could have reached without.
+func ratioOf(values, quiet [2][]float64) confidence.Interval {
+	ratio := confidence.Ratio(values[1], values[0], seed)
+	if !ratio.Bounded() {
+		return ratio
+	}
+	low, high := confidence.Ratio(quiet[1], values[0], seed), confidence.Ratio(values[1], quiet[0], seed)
+	ratio.Low, ratio.High = low.Low, high.High
+	return ratio
 }
 
 // decideRatio compares the ratio with the expectation's factor.
@@ -134,6 +147,9 @@ func (c *Case) decideRatio(e expect.Expectation, ratio confidence.Interval, susp
 
 // untold says why a trial does not tell a quantity.
 func untold(t result.Trial, q expect.Quantity) string {
+	if q.Figure == expect.Received {
+		return "no packet was sent"
+	}
 	if q.Undisturbed {
 		if _, why := undisturbedOf(t, q); why != "" {
 			return why
@@ -147,6 +163,8 @@ func figureOf(q expect.Quantity) report.Figure {
 	switch {
 	case q.Figure == expect.Loss:
 		return report.RateFigures()[2]
+	case q.Figure == expect.Received:
+		return report.ReceivedFigure()
 	case q.Undisturbed:
 		return report.UndisturbedFigure(q.Figure)
 	}

@@ -18,6 +18,8 @@ func quantityText(v float64, d expect.Dimension) string {
 		return terminal.Significant(100*v) + " %"
 	case expect.Count:
 		return terminal.Grouped(v)
+	case expect.Rate:
+		return terminal.Grouped(rounded(v)) + " pps"
 	}
 	if math.Abs(v) < 1e3 {
 		return terminal.Digits(v, 3) + " ns"

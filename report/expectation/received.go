@@ -1,0 +1,63 @@
+package expectation
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"nines.dev/nines/expect"
+	"nines.dev/nines/report"
+	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
+)
+
+// received is the median rate at which packets arrived. Its interval is from the lowest of the trials to the highest: of
+// six or more it holds the median of all such trials in 97 % of cases. What the host took of a trial's time can have
+// lowered its rate, so the upper end is what the trial could have reached without.
+func (g *gatherer) received(k known, group report.Group) known {
+	var values, quiet []float64
+	q := expect.Quantity{Figure: expect.Received}
+	for _, t := range group.Trials {
+		v, ok := report.ReceivedFigure().Of(t)
+		if !ok {
+			k.problem = fmt.Sprintf("trial %s does not tell the received rate: %s", t.ID, untold(t, q))
+			return k
+		}
+		values, quiet = append(values, v), append(quiet, quietOf(g.result, q, t, v))
+	}
+	low := slices.Min(values)
+	i := expect.Interval{Value: result.Median(values), Low: &low}
+	if high := slices.Max(quiet); !math.IsInf(high, 0) {
+		i.High = &high
+	}
+	k.interval = func(float64) expect.Interval { return i }
+	k.what = "in " + terminal.Count(len(values), "trial")
+	if len(values) < steadyTrials {
+		k.notes = append(k.notes, fmt.Sprintf("it is of the time of %s: six or more tell how much the host changes from one to the next", terminal.Count(len(values), "trial")))
+	}
+	return k
+}
+
+// quietOf is what a trial's rate could have been if the host had taken nothing of its time; of other quantities the value
+// itself.
+func quietOf(r *result.Result, q expect.Quantity, t result.Trial, value float64) float64 {
+	if q.Figure != expect.Received || t.Verdict == result.Clean {
+		return value
+	}
+	details, err := r.TrialFolder(t.ID).Details()
+	if err != nil {
+		return math.Inf(1) // Open has reported it
+	}
+	taken := details.StealNs + details.WaitedNs + details.ThrottledNs
+	for _, gap := range details.Gaps {
+		taken += gap.TotalNs
+	}
+	for _, program := range details.Programs {
+		taken += program.RunDelayNs
+	}
+	share := float64(taken) / float64(max(details.ElapsedNs, details.DurationNs, 1))
+	return value / (1 - min(share, mostTaken))
+}
+
+// mostTaken is the largest share of a trial's time that is taken for the host's: of more, hardly anything was measured.
+const mostTaken = 0.95

@@ -1,0 +1,49 @@
+package expectation
+
+import (
+	"testing"
+
+	"nines.dev/nines/result"
+)
+
+// rated are trials of a kind that received so many packets a second.
+func (m *made) rated(kind string, verdict result.Verdict, rates ...float64) {
+	m.trials(kind, len(rates), 40, m.steady)
+	all := m.result.Summary.Trials
+	for i, rate := range rates {
+		all[len(all)-len(rates)+i].OfferedPPS, all[len(all)-len(rates)+i].Verdict = rate, verdict
+	}
+}
+
+// TestReceived: of a noisy trial whose time is not known to be all its own, only the lower end is known.
+func TestReceived(t *testing.T) {
+	m := newMade(7)
+	m.rated("memif", result.Noisy, 5.2e6, 5.4e6, 5.3e6)
+	m.rated("veth", result.Clean, 1.0e6, 1.1e6, 0.9e6)
+	j := m.judge(t,
+		"received >= 5Mpps where kind=memif", "received >= 6Mpps where kind=memif", "received < 6Mpps where kind=memif", "received < 5Mpps where kind=memif",
+		"received >= 800kpps where kind=veth", "received >= 2Mpps where kind=veth", "received < 2Mpps where kind=veth", "received >= 1Mpps where kind=veth",
+		"received(kind=memif) > 2 * received(kind=veth)")
+	want := "holds undecided undecided violated holds violated holds undecided undecided"
+	if got := decisions(j); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestRatioOfRates: what the host took of the time of one side makes the ratio's interval wider on that side alone.
+func TestRatioOfRates(t *testing.T) {
+	same := []float64{1e6, 1e6, 1e6, 1e6, 1e6, 1e6}
+	taken := []float64{2e6, 2e6, 2e6, 2e6, 2e6, 2e6}
+	for _, c := range []struct {
+		quiet     [2][]float64
+		low, high float64
+	}{
+		{[2][]float64{same, same}, 1, 1},
+		{[2][]float64{taken, same}, 1, 2},
+		{[2][]float64{same, taken}, 0.5, 1},
+	} {
+		if i := ratioOf([2][]float64{same, same}, c.quiet); i.Median != 1 || *i.Low != c.low || *i.High != c.high {
+			t.Errorf("%v: %g (%g to %g), want %g to %g", c.quiet, i.Median, *i.Low, *i.High, c.low, c.high)
+		}
+	}
+}
