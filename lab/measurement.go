@@ -26,6 +26,13 @@ type Measurement struct {
 	owner state.Owner
 }
 
+// MeasuringError means that another process measures on this host, or is about to.
+type MeasuringError struct{ Who string }
+
+func (e *MeasuringError) Error() string {
+	return fmt.Sprintf("%s, and two measurements at once would disturb each other; wait for it, or end it", e.Who)
+}
+
 // BeginMeasurement takes the measurement lock for the plans of an experiment, or says who has it.
 // It removes the labs of measurements that died, as their engines would still be running. If a lab
 // is up under one of the plans' names, the error has exit code 2.
@@ -51,8 +58,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	}
 	held, err := state.TakeLock(measurementLock(), experiment, 0)
 	if busy := (*state.BusyError)(nil); errors.As(err, &busy) {
-		return nil, fmt.Errorf("%s, and two measurements at once would disturb each other; wait for it, or end it",
-			state.ReadOwner(measurementFile()).Describe(busy.PID))
+		return nil, &MeasuringError{state.ReadOwner(measurementFile()).Describe(busy.PID)}
 	}
 	if err != nil {
 		return nil, err
