@@ -159,6 +159,9 @@ var mayImport = map[string][]string{
 
 	"report/expectation": {"expect", "result", "report", "terminal", "analysis/confidence"},
 
+	"examples":  {},
+	"reproduce": {"spec", "host", "analyze", "expect", "result", "report/expectation", "report/figure", "terminal", "examples"},
+
 	"cmd/nines":          {everything},
 	"cmd/nines/complete": {"lab/state", "plan", "result", "spec"},
 	"test":               {},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/report/figure"
+	"nines.dev/nines/reproduce"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/vm/boot"
@@ -33,6 +35,8 @@ func argumentsOffered() map[string]complete.Func {
 		"try":      complete.Each(variants),
 		"init":     complete.Then(complete.Nothing, complete.Each(variants)),
 		"schema":   complete.InOrder(complete.Words("experiment", "summary")),
+
+		"reproduce": complete.InOrder(papers),
 
 		"down":    complete.InOrder(complete.LabsOrFiles),
 		"inspect": complete.InOrder(complete.LabsOrFiles),
@@ -135,6 +139,11 @@ func flagsOffered() map[string]complete.Func {
 		"restart --service":         complete.Services,
 		"switch mirror --direction": complete.Words("rx", "tx", "both"),
 
+		"reproduce --claim":  claims,
+		"reproduce --format": complete.Words("table", "json", "markdown"),
+		"reproduce --from":   complete.Folders,
+		"reproduce --papers": complete.Folders,
+
 		"run --resume":         complete.Results,
 		"duet --set":           complete.Sets(builtInDuet),
 		"duet --a":             complete.Sets(builtInDuet),
@@ -183,6 +192,30 @@ var captures = complete.Files("pcap", "pcapng", "mscap", "gz", "zst")
 
 // expectations offers how those begin that are asked for most.
 var expectations = complete.Words("p50 <", "p99 <", "p99.9 <", "undisturbed.p99 <", "loss == 0", "b.p99 <= 1.05 * a.p99")
+
+// papers offers those in nines.
+func papers(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var words []cobra.Completion
+	list, _ := reproduce.Papers() // one that cannot be read is not offered
+	for _, p := range list {
+		words = append(words, p.ID+"\t"+p.Title)
+	}
+	return complete.Words(words...)(c, args, typed)
+}
+
+// claims offers those of the named paper.
+func claims(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var words []cobra.Completion
+	list, _ := reproduce.Papers()
+	for _, p := range list {
+		for _, one := range p.Claims {
+			if slices.Contains(args, p.ID) {
+				words = append(words, one.ID+"\t"+one.Text)
+			}
+		}
+	}
+	return complete.Words(words...)(c, args, typed)
+}
 
 // variants offers the words of nines try.
 func variants(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -34,6 +34,8 @@ type runCall struct {
 	quiet  bool
 	// begins is called when nothing can refuse the measurement any longer; nil for nothing.
 	begins func() error
+	// written is called with the folder of a result that has a trial; nil for nothing.
+	written func(dir string)
 	expecting
 	// resume is the folder of a result to continue, instead of a file to start with.
 	resume string
@@ -269,6 +271,9 @@ func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io
 		expected.asked = nil // 'nines expect' decides on what was measured
 	}
 	decided, err := r.finish(writer, expected, stdout, stderr)
+	if r.written != nil {
+		r.written(writer.Dir())
+	}
 	err = errors.Join(resumable(measured, writer, experiment.Left(writer)), err)
 	if leftOut := experiment.LeftOut(); leftOut != nil && err == nil {
 		return leftOut

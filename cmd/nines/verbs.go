@@ -45,6 +45,7 @@ func verbGroups() []verbGroup {
 			newCaptureCommand(),
 			newAnalyzeCommand(),
 			newTraceCommand(),
+			newReproduceCommand(),
 		}},
 		{"read", "Read results:", []*cobra.Command{
 			newReportCommand(),

@@ -42,4 +42,5 @@ for folder in docs examples; do
 	rm -rf "${doc:?}/$folder"
 	cp -r --preserve=mode "$folder" "$doc/"
 done
+rm "$doc/examples/files.go" # embeds them into the program
 chmod -R u=rwX,go=rX "$doc"

@@ -32,6 +32,9 @@ type Published struct {
 	binNs  int64
 }
 
+// Points are those of the figure's axes, by x; none of a histogram.
+func (p Published) Points() []Point { return p.points }
+
 // mostRows keeps a file that is not such a list from filling the memory.
 const mostRows = 5_000_000
 

@@ -1,0 +1,87 @@
+package reproduce
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/expect"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
+)
+
+// check says what is wrong with a claim, other than keys that are not known.
+func (f *file) check(c Claim) {
+	f.required(c.Source, "source")
+	f.required(c.Text, "claim")
+	if !slices.Contains(Kinds(), c.Kind) {
+		f.fail("kind", fmt.Sprintf("unknown kind %q", c.Kind), terminal.Listed(kindNames()), "")
+	}
+	switch judged := c.Measure != nil || len(c.Data) > 0; {
+	case c.Measure != nil && len(c.Data) > 0:
+		f.fail("data", "a claim is judged by an experiment or by published data", "", "make two claims of it")
+	case judged && len(c.Holds) == 0:
+		f.fail("holds", "says nothing that has to hold", "", "write expectations, such as p99 < 100us (docs/expectations.md)")
+	case !judged && len(c.Holds) > 0:
+		f.fail("holds", "has nothing to be decided by", "", "name an experiment (measure) or published data (data)")
+	case !judged && c.Open == "" && c.Needs.Boots == "" && c.Needs.Cluster == "" && c.Needs.Hardware == "":
+		f.fail("measure", "nothing decides the claim, and nothing says why", "", "name an experiment (measure), data, or what keeps nines from deciding it (open, or needs: hardware, boots, cluster)")
+	}
+	for _, text := range c.Holds {
+		if _, err := expect.Parse(text); err != nil {
+			f.expectation(text, err)
+		}
+	}
+	if c.Measure != nil {
+		f.measure(c)
+	}
+}
+
+func kindNames() (names []string) {
+	for _, k := range Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
+func (f *file) expectation(text string, err error) {
+	var wrong *expect.Error
+	if !errors.As(err, &wrong) {
+		f.fail("holds", err.Error(), "", "")
+		return
+	}
+	remedy, allowed := wrong.Remedy, ""
+	if remedy == "" {
+		remedy, allowed = terminal.DidYouMean(wrong.Word, wrong.Known), terminal.Listed(wrong.Known)
+	}
+	f.fail("holds", fmt.Sprintf("%s: %s (column %d)", text, wrong.Problem, wrong.At+1), allowed, remedy)
+}
+
+// measure composes the experiment in both forms, which checks all of it.
+func (f *file) measure(c Claim) {
+	if c.Measure.Takes == 0 {
+		f.fail("measure.takes", "is missing", "", "say about how long it takes, such as 2m")
+	}
+	if c.Quick != nil && c.Quick.Takes == 0 {
+		f.fail("quick.takes", "is missing", "", "say about how long it takes, such as 20s")
+	}
+	for _, quick := range []bool{false, true} {
+		experiment, err := c.Experiment(quick)
+		if err == nil {
+			_, err = experiment.Runs()
+		}
+		if err == nil {
+			continue
+		}
+		key := "measure"
+		if quick {
+			key = "quick"
+		}
+		var errs spec.Errors
+		if errors.As(err, &errs) && len(errs) > 0 {
+			err = errs[0]
+		}
+		f.fail(key, err.Error(), "", "")
+		return
+	}
+}
