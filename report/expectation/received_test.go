@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// rated are trials of a kind that received so many packets a second.
+// rated are trials of a kind that were received at these rates.
 func (m *made) rated(kind string, verdict result.Verdict, rates ...float64) {
 	m.trials(kind, len(rates), 40, m.steady)
 	all := m.result.Summary.Trials
