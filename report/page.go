@@ -53,6 +53,9 @@ func WritePage(resultDir string, w io.Writer) error {
 
 // WritePageOf is WritePage for an open result.
 func WritePageOf(r *result.Result, w io.Writer, o PageOptions) error {
+	if err := r.MayShowExperiment(); err != nil {
+		return err
+	}
 	p := newPageData(r, o.Progress)
 	p.Expected = append(p.Expected, o.Expected...)
 	if err := p.write(w); err != nil {

@@ -42,7 +42,7 @@ func (s simulation) write(t testing.TB, root string) string {
 	started := time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC)
 	w, err := result.Create(root, s.name, started)
 	must(err)
-	must(w.WriteExperiment([]byte(simulatedExperiment)))
+	must(w.WriteExperiment([]byte(simulatedExperiment), ""))
 	host, err := os.ReadFile("testdata/host.json")
 	must(err)
 	must(w.WriteHost(rawJSON(host)))

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"syscall"
 )
 
@@ -16,22 +15,11 @@ type content struct {
 	write func(io.Writer) error
 }
 
-// private are the files with the experiment as it was run: a node's env may hold passwords, so only
-// their owner may read them.
-var private = []string{ExperimentFile, OriginFile, PlanFile, ScriptsFile, VariablesFile}
-
-func modeOf(name string) fs.FileMode {
-	if slices.Contains(private, name) {
-		return 0o600
-	}
-	return 0o644
-}
-
 // writeAtomic makes the files of a folder appear whole or not at all: it writes temporary files next
 // to them, flushes these to the disk, then renames them in the given order. All are written before
 // the first rename, so a full disk leaves the old files. On failure it names the file that could not
 // be written.
-func writeAtomic(dir *os.Root, files ...content) (failed string, err error) {
+func writeAtomic(dir *os.Root, mode fs.FileMode, files ...content) (failed string, err error) {
 	temporary := func(name string) string { return "." + name + ".tmp" }
 	defer func() {
 		if err != nil {
@@ -41,7 +29,7 @@ func writeAtomic(dir *os.Root, files ...content) (failed string, err error) {
 		}
 	}()
 	for _, f := range files {
-		if err := writeFile(dir, temporary(f.name), f); err != nil {
+		if err := writeFile(dir, temporary(f.name), mode, f.write); err != nil {
 			return f.name, err
 		}
 	}
@@ -56,11 +44,11 @@ func writeAtomic(dir *os.Root, files ...content) (failed string, err error) {
 // writeFile writes and flushes a new file; on failure it removes the partial file, so that a full
 // disk gets its space back. What has the name already is removed, not opened: in a folder from
 // someone else it may be a symbolic link to any file of this host.
-func writeFile(dir *os.Root, path string, content content) (err error) {
+func writeFile(dir *os.Root, path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	if err := dir.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := dir.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, modeOf(content.name))
+	file, err := dir.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}
@@ -70,7 +58,7 @@ func writeFile(dir *os.Root, path string, content content) (err error) {
 			_ = dir.Remove(path) // the write's error is the one to report
 		}
 	}()
-	if err := content.write(file); err != nil {
+	if err := write(file); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {

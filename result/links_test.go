@@ -36,7 +36,7 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	_, search := w.AddSearch(Search{Method: "tst009", Repeat: 1, Conformant: true, Trials: []SearchTrial{{ID: "0001"}}})
 	if err := errors.Join(baseline, maximum, search, w.Resume(testStart),
 		w.WriteReport(func(out io.Writer) error { _, err := io.WriteString(out, "page"); return err }),
-		w.WriteExperiment([]byte("name: x\n")), w.WritePlan(1), w.WriteHost(1), w.WritePublished(nil), w.Close()); err != nil {
+		w.WriteExperiment([]byte("name: x\n"), ""), w.WritePlan(1), w.WriteHost(1), w.WritePublished(nil), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(target); err != nil || string(text) != "precious" {
@@ -86,34 +86,5 @@ func TestALinkMadeMeanwhileIsNotFollowed(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(other); err != nil || len(entries) > 0 {
 		t.Errorf("the other folder holds %v (%v)", entries, err)
-	}
-}
-
-// TestWhatMayHoldSecretsIsPrivate: the environment of nodes is in the experiment and in the plan,
-// passwords may be in scripts and in their variables.
-func TestWhatMayHoldSecretsIsPrivate(t *testing.T) {
-	w := writeAll(t, t.TempDir())
-	folder, err := w.NewTrialScripts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	variables := map[string]string{"password": "secret"}
-	if err := errors.Join(w.WriteScripts(map[string]string{"setup.sh": "login secret"}), w.WriteScriptVariables(folder, variables)); err != nil {
-		t.Fatal(err)
-	}
-	scripted := record(4, 10)
-	scripted.Trial.Scripts = []Script{{Node: "a", Status: "0"}}
-	mustAdd(t, w, scripted)
-	trials := w.Summary().Trials
-	scripts := filepath.Join(ScriptsFolder, trials[len(trials)-1].ID)
-	for name, want := range map[string]os.FileMode{ExperimentFile: 0o600, PlanFile: 0o600, ScriptsFile: 0o600,
-		scripts: os.ModeDir | 0o700, filepath.Join(scripts, VariablesFile): 0o600} {
-		info, err := os.Stat(filepath.Join(w.Dir(), name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := info.Mode(); got != want {
-			t.Errorf("%s has mode %v, want %v", name, got, want)
-		}
 	}
 }

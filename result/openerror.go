@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,8 +34,13 @@ func (e *OpenError) Error() string {
 
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// ExitCode is 2: the call names a wrong folder.
-func (e *OpenError) ExitCode() int { return exit.Wrong }
+// ExitCode is 2: the call names a wrong folder; or 3 where only the right to read it is missing.
+func (e *OpenError) ExitCode() int {
+	if errors.Is(e.Err, fs.ErrPermission) {
+		return exit.Lacks
+	}
+	return exit.Wrong
+}
 
 // notAResult says what the folder seems to be instead.
 func notAResult(dir string) error {

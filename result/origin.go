@@ -14,10 +14,9 @@ type origin struct {
 	Experiment string `json:"experiment"`
 }
 
-// WriteOrigin stores the path of the experiment file.
-func (w *Writer) WriteOrigin(path string) error { return w.writeJSON(OriginFile, origin{path}) }
+func (w *Writer) writeOrigin(path string) error { return w.writeJSON(OriginFile, origin{path}) }
 
-// ReadOrigin reads what WriteOrigin stored in a result folder; empty if it has no such file.
+// ReadOrigin reads where a result's experiment file was written; empty if that is not known.
 func ReadOrigin(dir string) (string, error) {
 	text, err := readPlain(filepath.Join(dir, OriginFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -71,6 +71,8 @@ func Open(dir string) (*Result, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &OpenError{Dir: dir, Reason: "there is no such folder", Remedy: strings.TrimPrefix(similarFolder(dir)+
 			" 'nines run FILE' makes results/<name>/<time> and points results/latest at it", " ")}
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &OpenError{Dir: dir, Reason: "cannot be read", Err: fs.ErrPermission, Remedy: readAsOwner}
 	case err != nil:
 		return nil, &OpenError{Dir: dir, Reason: "cannot be read", Err: err}
 	case !info.IsDir():
@@ -80,6 +82,9 @@ func Open(dir string) (*Result, error) {
 	raw, err := readPlain(filepath.Join(dir, SummaryFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notAResult(dir)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, unreadable(dir, SummaryFile)
 	}
 	if err != nil {
 		return nil, &OpenError{Dir: dir, Reason: "cannot read " + SummaryFile, Err: err}
@@ -118,13 +123,9 @@ func Open(dir string) (*Result, error) {
 			r.problem("trial %s: %d packets sent, but %d received and %d lost do not add up to that",
 				t.ID, t.TxPackets, t.RxPackets, t.LostPackets)
 		}
-		r.checkFolder(r.TrialFolder(t.ID))
 	}
-	for _, b := range r.Baselines {
-		r.checkFolder(r.BaselineFolder(b.ID))
-	}
-	for _, m := range r.Maxima {
-		r.checkFolder(r.MaximumFolder(m.ID))
+	if err := r.checkFolders(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -181,6 +182,9 @@ func (r *Result) readSchema(name, schema string, into any) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return unreadable(r.Dir, name)
+	}
 	if err != nil {
 		r.problem("%s cannot be read: %v", name, err)
 		return nil
@@ -192,28 +196,6 @@ func (r *Result) readSchema(name, schema string, into any) error {
 		return brokenJSON(r.Dir, name, raw, err)
 	}
 	return nil
-}
-
-func (r *Result) checkFolder(f Folder) {
-	if !safeID(f.id) {
-		r.problem("trial %q has an ID that is not a folder name", f.id)
-		return
-	}
-	names := []string{HlogFile, OutliersFile, RateFile, DetailsFile}
-	for _, s := range f.trial.Streams {
-		if !safeID(s.Name) {
-			r.problem("stream %q of trial %s has a name that is not one of a folder", s.Name, f.id)
-			continue
-		}
-		names = append(names, filepath.Join(streamsDir, s.Name, HlogFile))
-	}
-	for _, name := range names {
-		if _, err := os.Stat(filepath.Join(f.dir, name)); errors.Is(err, fs.ErrNotExist) {
-			r.problem("%s is missing", filepath.Join(f.below, f.id, name))
-		} else if err != nil {
-			r.problem("%s cannot be read: %v", filepath.Join(f.below, f.id, name), err)
-		}
-	}
 }
 
 // Experiment returns the experiment file as run, without the values of env and variables; "" if it was not kept.
@@ -241,6 +223,9 @@ func (r *Result) optional(name string) ([]byte, error) {
 	raw, err := readPlain(filepath.Join(r.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, unreadable(r.Dir, name)
 	}
 	return raw, err
 }

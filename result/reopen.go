@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -45,7 +46,7 @@ func Reopen(dir string) (w *Writer, err error) {
 		dir = real // results/latest will soon point elsewhere
 	}
 	w = &Writer{
-		dir: dir, inside: inside, folder: folder, summary: r.Summary,
+		dir: dir, inside: inside, folder: folder, secrets: secretsOf(dir), summary: r.Summary,
 		baselines: Baselines{Schema: BaselineSchema, Baselines: orEmpty(r.Baselines)},
 		maxima:    Maxima{Schema: MaximaSchema, Maxima: orEmpty(r.Maxima)},
 		searches:  Searches{Schema: SearchesSchema, Searches: orEmpty(r.Searches)},
@@ -74,10 +75,18 @@ func Reopen(dir string) (w *Writer, err error) {
 	return w, nil
 }
 
+// secretsOf is the mode of what shows the experiment in a result: that which the experiment got.
+func secretsOf(dir string) fs.FileMode {
+	if readByEveryone(filepath.Join(dir, ExperimentFile)) {
+		return forEveryone
+	}
+	return ownerOnly
+}
+
 // Resume records that the run continues now.
 func (w *Writer) Resume(now time.Time) error {
 	w.summary.Resumed = append(slices.Clone(w.summary.Resumed), now.UTC().Truncate(time.Second))
-	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {
+	if name, err := writeAtomic(w.inside, forEveryone, w.summaryFiles()...); err != nil {
 		return w.failed(name, err)
 	}
 	return nil

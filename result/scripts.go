@@ -41,8 +41,11 @@ const (
 	labScripts     = "lab-"
 )
 
-// WriteScripts stores the texts of script files, by the path that the experiment file has.
-func (w *Writer) WriteScripts(texts map[string]string) error { return w.writeJSON(ScriptsFile, texts) }
+// WriteScripts stores the texts of script files, by the path that the experiment file has. Passwords may be in them, and
+// only a run that is resumed reads them.
+func (w *Writer) WriteScripts(texts map[string]string) error {
+	return w.write(ScriptsFile, ownerOnly, func(out io.Writer) error { return encodeJSON(out, texts) })
+}
 
 // ReadScripts reads what WriteScripts stored in a result folder; nil if it has no such file.
 func ReadScripts(dir string) (map[string]string, error) {
@@ -60,6 +63,14 @@ func ReadScripts(dir string) (map[string]string, error) {
 	return texts, nil
 }
 
+// scriptsMode is the mode of folders of scripts: what scripts print may be the values of their variables.
+func (w *Writer) scriptsMode() fs.FileMode {
+	if w.secrets == ownerOnly {
+		return 0o700
+	}
+	return 0o755
+}
+
 // NewLabScripts names the folder of a lab's setup and teardown, which is the next one: "lab-0001".
 func (w *Writer) NewLabScripts() (string, error) {
 	if err := w.inside.MkdirAll(ScriptsFolder, 0o755); err != nil {
@@ -67,7 +78,7 @@ func (w *Writer) NewLabScripts() (string, error) {
 	}
 	for number := 1; ; number++ {
 		folder := path.Join(ScriptsFolder, fmt.Sprintf("%s%04d", labScripts, number))
-		err := w.inside.Mkdir(folder, 0o700)
+		err := w.inside.Mkdir(folder, w.scriptsMode())
 		if err == nil {
 			return folder, nil
 		}
@@ -84,7 +95,7 @@ func (w *Writer) NewTrialScripts() (string, error) {
 	if err := w.inside.RemoveAll(folder); err != nil {
 		return "", w.failed(folder, err)
 	}
-	if err := w.inside.MkdirAll(folder, 0o700); err != nil {
+	if err := w.inside.MkdirAll(folder, w.scriptsMode()); err != nil {
 		return "", w.failed(folder, err)
 	}
 	return folder, nil
@@ -96,7 +107,7 @@ func (w *Writer) ScriptFolder(folder string) (*os.Root, error) {
 	if folder != ScriptsFolder && !strings.HasPrefix(folder, ScriptsFolder+"/") {
 		return nil, fmt.Errorf("%q is not a folder of scripts", folder)
 	}
-	if err := w.inside.MkdirAll(folder, 0o700); err != nil {
+	if err := w.inside.MkdirAll(folder, w.scriptsMode()); err != nil {
 		return nil, w.failed(folder, err)
 	}
 	root, err := w.inside.OpenRoot(folder)
@@ -109,7 +120,7 @@ func (w *Writer) ScriptFolder(folder string) (*os.Root, error) {
 // WriteScriptVariables stores the variables of a trial's scripts in their folder.
 func (w *Writer) WriteScriptVariables(folder string, v any) error {
 	name := path.Join(folder, VariablesFile)
-	err := writeFile(w.inside, name, content{VariablesFile, func(out io.Writer) error { return encodeJSON(out, v) }})
+	err := writeFile(w.inside, name, ownerOnly, func(out io.Writer) error { return encodeJSON(out, v) })
 	if err != nil {
 		return w.failed(name, err)
 	}

@@ -3,6 +3,8 @@ package result
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
+	"os"
 	"slices"
 
 	"go.yaml.in/yaml/v4"
@@ -14,8 +16,24 @@ var hiding = []string{"env", "variables"}
 
 // hidden stands for a value of a node's env or of a variable, which may be a password. What is made to be passed on,
 // such as the page, has the names of these variables only; the folder's own files have the values,
-// and only their owner can read them.
+// and then only their owner can read them.
 const hidden = "(not shown)"
+
+// The modes of a result's files, which the caller's umask may lessen.
+const (
+	forEveryone fs.FileMode = 0o644
+	// ownerOnly is of what may hold secrets.
+	ownerOnly fs.FileMode = 0o600
+)
+
+// holdsSecrets is true if an experiment file has values of env or variables.
+func holdsSecrets(text []byte) bool { return withoutSecrets(text) != string(text) }
+
+// readByEveryone is false if the experiment's author lets only some read the file: its copy must not tell others more.
+func readByEveryone(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || info.Mode()&0o004 != 0
+}
 
 // withoutSecrets hides the values of env and variables in an experiment file. A text without any stays as
 // it is, byte for byte.

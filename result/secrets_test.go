@@ -32,7 +32,7 @@ func TestSecretsAreNotPassedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := []any{map[string]any{"nodes": []any{map[string]any{"name": "a", "env": map[string]string{"TOKEN": "hush"}, "bytes": int64(1)<<60 + 1}}}}
-	if err := errors.Join(w.WriteExperiment([]byte("nodes: {a: {env: {TOKEN: hush}}}\n")), w.WritePlan(plan)); err != nil {
+	if err := errors.Join(w.WriteExperiment([]byte("nodes: {a: {env: {TOKEN: hush}}}\n"), ""), w.WritePlan(plan)); err != nil {
 		t.Fatal(err)
 	}
 	r := mustOpen(t, w.Dir())

@@ -55,10 +55,11 @@ const (
 // trial only when its files exist: the folder can be read at any moment, even after a crash, and
 // holds all finished trials. One goroutine may use a Writer.
 type Writer struct {
-	root      string   // the folder of all results
-	dir       string   // this result
-	inside    *os.Root // the same, for what is written; it is closed with the Writer's memory
-	folder    *os.File // the same, claimed
+	root      string      // the folder of all results
+	dir       string      // this result
+	inside    *os.Root    // the same, for what is written; it is closed with the Writer's memory
+	folder    *os.File    // the same, claimed
+	secrets   fs.FileMode // of what shows the experiment
 	summary   Summary
 	baselines Baselines
 	maxima    Maxima
@@ -118,12 +119,13 @@ func Create(dir, name string, started time.Time) (*Writer, error) {
 		dir:       target,
 		inside:    inside,
 		folder:    folder,
+		secrets:   forEveryone,
 		summary:   Summary{Schema: Schema, Rules: Rules, Name: name, Started: started.UTC(), Trials: []Trial{}},
 		baselines: Baselines{Schema: BaselineSchema, Baselines: []Baseline{}},
 		maxima:    Maxima{Schema: MaximaSchema, Maxima: []Trial{}},
 		searches:  Searches{Schema: SearchesSchema, Searches: []Search{}},
 	}
-	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {
+	if name, err := writeAtomic(w.inside, forEveryone, w.summaryFiles()...); err != nil {
 		return nil, w.failed(name, err)
 	}
 	return w, nil
@@ -155,16 +157,26 @@ func (w *Writer) Discard() error {
 	return nil
 }
 
-// WriteExperiment stores the experiment file as run.
-func (w *Writer) WriteExperiment(text []byte) error {
-	return w.write(ExperimentFile, func(out io.Writer) error { _, err := out.Write(text); return err })
+// WriteExperiment stores the experiment file as run, and where it was written: an absolute path, or empty if it was in
+// no file.
+func (w *Writer) WriteExperiment(text []byte, origin string) error {
+	if holdsSecrets(text) || !readByEveryone(origin) {
+		w.secrets = ownerOnly
+	}
+	err := w.write(ExperimentFile, w.secrets, func(out io.Writer) error { _, err := out.Write(text); return err })
+	if err == nil && origin != "" {
+		err = w.writeOrigin(origin)
+	}
+	return err
 }
 
 // WriteHost stores the host's inventory; v is anything with a JSON form.
 func (w *Writer) WriteHost(v any) error { return w.writeJSON(HostFile, v) }
 
-// WritePlan stores the plan, or the plans; v is anything with a JSON form.
-func (w *Writer) WritePlan(v any) error { return w.writeJSON(PlanFile, v) }
+// WritePlan stores the plan, or the plans; v is anything with a JSON form. It follows WriteExperiment.
+func (w *Writer) WritePlan(v any) error {
+	return w.write(PlanFile, w.secrets, func(out io.Writer) error { return encodeJSON(out, v) })
+}
 
 // WritePublished stores published measurements, which the report draws next to these.
 func (w *Writer) WritePublished(published []Published) error {
@@ -172,7 +184,9 @@ func (w *Writer) WritePublished(published []Published) error {
 }
 
 // WriteReport stores the page.
-func (w *Writer) WriteReport(page func(io.Writer) error) error { return w.write(ReportFile, page) }
+func (w *Writer) WriteReport(page func(io.Writer) error) error {
+	return w.write(ReportFile, forEveryone, page)
+}
 
 // AddTrial writes the files of a finished trial and then the summaries with it. It returns the
 // trial with its ID and percentiles. After an error the folder holds all trials before this one.
@@ -191,7 +205,7 @@ func (w *Writer) AddTrial(r Record) (Trial, error) {
 	}
 	before := w.summary.Trials
 	w.summary.Trials = append(before[:len(before):len(before)], r.Trial)
-	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {
+	if name, err := writeAtomic(w.inside, forEveryone, w.summaryFiles()...); err != nil {
 		w.summary.Trials = before
 		_ = w.inside.RemoveAll(filepath.Join(trialsDir, r.Trial.ID)) // no summary names it
 		return Trial{}, w.failed(name, err)
@@ -253,7 +267,7 @@ func (w *Writer) Skip(skipped Skipped) error {
 	}
 	before := w.summary.Skipped
 	w.summary.Skipped = append(before[:len(before):len(before)], skipped)
-	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {
+	if name, err := writeAtomic(w.inside, forEveryone, w.summaryFiles()...); err != nil {
 		w.summary.Skipped = before
 		return w.failed(name, err)
 	}
@@ -346,7 +360,7 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		if err := w.inside.MkdirAll(filepath.Join(temporary, filepath.Dir(file.name)), 0o755); err != nil {
 			return fail(final, err)
 		}
-		if err := writeFile(w.inside, filepath.Join(temporary, file.name), file); err != nil {
+		if err := writeFile(w.inside, filepath.Join(temporary, file.name), forEveryone, file.write); err != nil {
 			return fail(filepath.Join(final, file.name), err)
 		}
 	}
@@ -369,11 +383,11 @@ func (w *Writer) summaryFiles() []content {
 }
 
 func (w *Writer) writeJSON(name string, v any) error {
-	return w.write(name, func(out io.Writer) error { return encodeJSON(out, v) })
+	return w.write(name, forEveryone, func(out io.Writer) error { return encodeJSON(out, v) })
 }
 
-func (w *Writer) write(name string, write func(io.Writer) error) error {
-	if _, err := writeAtomic(w.inside, content{name, write}); err != nil {
+func (w *Writer) write(name string, mode fs.FileMode, write func(io.Writer) error) error {
+	if _, err := writeAtomic(w.inside, mode, content{name, write}); err != nil {
 		return w.failed(name, err)
 	}
 	return nil

@@ -57,8 +57,7 @@ func writeAll(t *testing.T, root string) *Writer {
 			t.Fatal(err)
 		}
 	}
-	must(w.WriteExperiment([]byte("name: quick start\n")))
-	must(w.WriteOrigin("/lab/quickstart.yaml"))
+	must(w.WriteExperiment([]byte("name: quick start\n"), "/lab/quickstart.yaml"))
 	must(w.WriteHost(map[string]any{"cpus": 2}))
 	must(w.WritePlan(map[string]any{"name": "quick start"}))
 	_, err := w.AddBaseline(Before, record(7, 200))

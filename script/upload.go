@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Folder is where the output of one node in one phase goes. What is written there stays inside, is
-// readable for the owner only, and is bounded.
+// Folder is where the output of one node in one phase goes. What is written there stays inside, and is
+// bounded. The folder that it is made in says who may read it.
 type Folder struct {
 	root *os.Root
 	mu   sync.Mutex
@@ -39,7 +39,7 @@ const (
 
 // NewFolder makes a node's folder inside another, for at most this many bytes.
 func NewFolder(in *os.Root, name string, limit int64) (*Folder, error) {
-	if err := in.MkdirAll(path.Join(name, UploadsFolder), 0o700); err != nil {
+	if err := in.MkdirAll(path.Join(name, UploadsFolder), 0o755); err != nil {
 		return nil, err
 	}
 	root, err := in.OpenRoot(name)
@@ -147,7 +147,7 @@ func (f *Folder) named(names ...string) {
 // write writes a file under another name first, so that half an upload is not one. The number makes
 // that name different for each of two uploads of one name.
 func (f *Folder) write(to string, number int, size int64, from io.Reader) (err error) {
-	if err := f.root.MkdirAll(path.Dir(to), 0o700); err != nil {
+	if err := f.root.MkdirAll(path.Dir(to), 0o755); err != nil {
 		return err
 	}
 	half := path.Join(path.Dir(to), fmt.Sprintf(".%s.%d.tmp", path.Base(to), number))
@@ -159,7 +159,7 @@ func (f *Folder) write(to string, number int, size int64, from io.Reader) (err e
 	if err := f.root.Remove(half); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	file, err := f.root.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := f.root.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (f *Folder) Outputs(stdout, stderr string) (out, complaints *Output, err er
 
 // output makes a file for the output of a process, which is cut where the node's limit ends.
 func (f *Folder) output(name string) (*Output, error) {
-	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (f *Folder) output(name string) (*Output, error) {
 
 // WriteFile writes a small file of nines' own.
 func (f *Folder) WriteFile(name, text string) error {
-	return f.root.WriteFile(name, []byte(text), 0o600)
+	return f.root.WriteFile(name, []byte(text), 0o644)
 }
 
 // lastBytes is how much of an output's end is kept for an error.

@@ -83,7 +83,7 @@ func TestUploadsAreKept(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || string(text) != "before" {
 		t.Errorf("it has %q, %v", text, err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
 	}
 	if err := folder.Upload("short", 4, strings.NewReader("ab")); err == nil || !strings.Contains(err.Error(), "2 of 4") {

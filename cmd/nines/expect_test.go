@@ -39,7 +39,7 @@ func writeExpecting(t *testing.T, file string) string {
 	if _, err := w.AddTrial(r); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{w.WriteExperiment([]byte(file)), w.WriteOrigin(path), w.Close()} {
+	for _, err := range []error{w.WriteExperiment([]byte(file), path), w.Close()} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -169,8 +169,7 @@ func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventor
 		return nil, err
 	}
 	err = errors.Join(
-		writer.WriteExperiment(experiment.Source),
-		writer.WriteOrigin(experiment.Origin),
+		writer.WriteExperiment(experiment.Source, experiment.Origin),
 		writer.WriteHost(inventory),
 		writer.WritePlan(experiment.Plans()),
 	)

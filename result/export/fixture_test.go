@@ -18,7 +18,7 @@ func fixture(t testing.TB) *result.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.WriteExperiment([]byte("name: exported\n")), w.WriteHost(map[string]any{"hostname": "lab1"}), w.WritePlan([]int{1})); err != nil {
+	if err := errors.Join(w.WriteExperiment([]byte("name: exported\n"), ""), w.WriteHost(map[string]any{"hostname": "lab1"}), w.WritePlan([]int{1})); err != nil {
 		t.Fatal(err)
 	}
 	var last result.Trial

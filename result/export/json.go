@@ -41,6 +41,9 @@ type histogram struct {
 // findings, and the evidence. Trials are all of the result's, or some; it holds one at a time. With blocks, their
 // histograms are those of the time blocks.
 func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, blocks bool, progress Progress) error {
+	if err := r.MayShowExperiment(); err != nil {
+		return err
+	}
 	problems := append([]string{}, r.Problems...)
 	problem := func(err error) {
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 // measured is the folder of a result with this many trials, two for each rate.
 func measured(trials int) string {
 	w := must(result.Create(folder(), "growth", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC)))
-	for _, err := range []error{w.WriteExperiment([]byte("name: growth\n")), w.WriteHost(map[string]any{}), w.WritePlan(map[string]any{})} {
+	for _, err := range []error{w.WriteExperiment([]byte("name: growth\n"), ""), w.WriteHost(map[string]any{}), w.WritePlan(map[string]any{})} {
 		if err != nil {
 			panic(err)
 		}
