@@ -67,8 +67,8 @@ and names combinations whose kind of link this host lacks; it measures everythin
 and the exit code is 3. If a node, an engine or a switch dies in a trial, the next trial
 gets a new network, and the exit code is 1. If no packet passes a network (path_timeout:
 in the file), its trials are refused, with what each hop counted, and the exit code is 2.
-Trials that are invalid for other reasons are results: the exit code is 0, or 1 if all
-are invalid and no packet arrived in any.`,
+A trial that is invalid for other reasons is a result: the exit code is 0, or 1 if all
+are invalid.`,
 		Example: `  nines run examples/quickstart.yaml
   nines run lab.yaml --set traffic.rate_pps=50000 --set repeat=5
   nines run lab.yaml --set 'sweep.traffic.frame_bytes=[64, 1518]'
@@ -283,18 +283,21 @@ func (r runCall) measure(ctx context.Context, file *spec.File, stdout, stderr io
 		err = decided
 	}
 	if err == nil {
-		err = nothingMeasured(writer.Summary().Trials)
+		err = noValidTrial(writer.Summary().Trials)
 	}
 	return err
 }
 
-// nothingMeasured is an error for a run whose trials are all invalid, and in which no packet arrived: not one that a busy
-// host disturbed.
-func nothingMeasured(trials []result.Trial) error {
-	if len(trials) == 0 || slices.ContainsFunc(trials, func(t result.Trial) bool { return t.Verdict != result.Invalid || t.RxPackets > 0 }) {
+// noValidTrial is an error for a run whose trials are all invalid: no figure of it is an answer.
+func noValidTrial(trials []result.Trial) error {
+	if len(trials) == 0 || slices.ContainsFunc(trials, func(t result.Trial) bool { return t.Verdict != result.Invalid }) {
 		return nil
 	}
-	return fmt.Errorf("nothing was measured: %s", strings.Join(trials[0].Reasons, "; "))
+	why := strings.Join(trials[0].Reasons[:min(len(trials[0].Reasons), 1)], "") // the table has the others
+	if slices.ContainsFunc(trials, func(t result.Trial) bool { return t.RxPackets > 0 }) {
+		return fmt.Errorf("no trial is valid, so no figure above is an answer: %s", why)
+	}
+	return fmt.Errorf("nothing was measured: %s", why)
 }
 
 // prepared plans the runs of a file on this host, and returns what the host is.
