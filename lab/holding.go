@@ -30,6 +30,9 @@ type holding struct {
 
 // hold locks an existing lab and opens its journal, to change the lab.
 func hold(name string) (*holding, error) {
+	if err := leaveCaller(); err != nil {
+		return nil, err
+	}
 	h, err := holdToUndo(name)
 	if err == nil && h.journal != nil {
 		err = h.journal.Damaged()

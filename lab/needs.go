@@ -74,8 +74,8 @@ func findPrograms(p *plan.Plan) (programs, error) {
 	if err := state.CheckName(p.Name); err != nil {
 		return found, err
 	}
-	if os.Geteuid() != 0 {
-		return found, state.NeedRoot(nil)
+	if err := checkRights(); err != nil {
+		return found, err
 	}
 	var err error
 	if found.init, err = node.Program("nines-init"); err != nil {

@@ -57,10 +57,14 @@ func reserveOnce(options UpOptions) (h *holding, remains bool, err error) {
 	}
 	h = &holding{state: state.Of(p.Name)}
 	// A link at this place is not followed, and not a lab.
-	if err := os.Mkdir(h.state.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, false, fmt.Errorf("make the lab's folder: %w", err)
+	made := os.Mkdir(h.state.Dir, 0o700)
+	if made != nil && !errors.Is(made, fs.ErrExist) {
+		return nil, false, fmt.Errorf("make the lab's folder: %w", made)
 	}
 	if err := h.open(p.Name); err != nil {
+		if made == nil {
+			h.forget()
+		}
 		return nil, false, err
 	}
 	if h.journal != nil && h.state.Finished() && !state.ReadOwner(h.state.Measured()).Dead() {
@@ -71,9 +75,21 @@ func reserveOnce(options UpOptions) (h *holding, remains bool, err error) {
 		return h, true, nil
 	}
 	if err := h.begin(options); err != nil {
-		return nil, false, errors.Join(err, h.free())
+		err = errors.Join(err, h.free())
+		if made == nil {
+			h.forget()
+		}
+		return nil, false, err
 	}
 	return h, false, nil
+}
+
+// forget removes the folder of a lab that made nothing, also where no further file can be opened. What it cannot remove
+// is a lab that is not whole, which the next start removes.
+func (h *holding) forget() {
+	for _, path := range []string{h.state.Journal(), h.state.Lock(), h.state.Dir} {
+		_ = os.Remove(path)
+	}
 }
 
 // begin starts the journal and saves the plan.

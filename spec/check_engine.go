@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -32,6 +33,16 @@ func (c *checker) rate(t *Traffic, inBits bool) {
 	case pps > 0 && pps < minPPS:
 		c.fail(fmt.Sprintf("%g packets a second is slower than the engine counts", pps),
 			fmt.Sprintf("%s or more, or 0 for an unlimited rate", strconv.FormatFloat(minPPS, 'f', -1, 64)), "", "traffic", "rate_pps")
+	case pps > 0 && pps*time.Duration(t.Duration).Seconds() < 1:
+		key := "rate_pps"
+		if inBits {
+			key = "rate_bits"
+		}
+		remedy, enough := "raise the rate", math.Ceil(1/pps) // seconds
+		if most, err := ParseDuration(rules["Traffic.duration"].most); err == nil && enough <= time.Duration(most).Seconds() {
+			remedy += fmt.Sprintf(", or write duration: %s or more", Duration(time.Duration(enough)*time.Second))
+		}
+		c.fail(fmt.Sprintf("%.3g packets a second are less than one in a trial of %s", pps, t.Duration), "a packet or more in the duration", remedy, "traffic", key)
 	}
 }
 

@@ -111,13 +111,16 @@ func TestEngineLimitsAreExact(t *testing.T) {
 		"rate_pps: 1000000000, duration: 5s":                                   true,
 		"rate_pps: 0, duration: 24h, packets: record":                          true,
 		"rate_pps: 1, packets: all":                                            false,
-		"rate_pps: 0.000001":                                                   true,
-		"rate_pps: 0.0000009":                                                  false,
+		"rate_pps: 0.1":                                                        true,
+		"rate_pps: 0.0999":                                                     false,
+		"rate_pps: 0.00002, duration: 24h":                                     true,
+		"rate_pps: 0.0000009, duration: 24h":                                   false,
 		"rate_pps: 0":                                                          true,
 		"rate_bits: 512Gbit/s":                                                 true,
 		"rate_bits: 513Gbit/s":                                                 false,
 		"rate_bits: 513Gbit/s, frame_bytes: 128":                               true,
-		"rate_bits: 1bit/s, frame_bytes: 9018":                                 true,
+		"rate_bits: 1bit/s, frame_bytes: 9018":                                 false,
+		"rate_bits: 1bit/s, frame_bytes: 9018, duration: 24h":                  true,
 	} {
 		f, err := Load("lab.yaml", []byte(lab+traffic+"}\n"))
 		if err == nil {

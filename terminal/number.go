@@ -29,8 +29,11 @@ func Significant(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// Grouped writes a number as an integer with commas: 12,345.
+// Grouped writes a number as an integer with commas, 12,345, or a fraction below 10 with two digits.
 func Grouped[T int | int64 | uint64 | float64](v T) string {
+	if f := float64(v); math.Abs(f) < 10 && f != math.Trunc(f) {
+		return Digits(f, 2) // 0.5 packets a second are not 0
+	}
 	return humanize.Comma(int64(math.RoundToEven(float64(v))))
 }
 

@@ -85,7 +85,7 @@ var mayImport = map[string][]string{
 		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/control", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/service", "lab/watch",
 		"engine/client", "kernel/tasks", "busypoll",
 		"fault", "power", "script/wire", "vm", "terminal",
-		"lab/graph", "kernel/ledger", "kernel/packetfilter"}), // in its tests
+		"lab/graph", "kernel/ledger", "kernel/packetfilter", "kernel/refusal", "kernel/thread"}), // in its tests
 	"lab/bmc":     slices.Concat(insiders, []string{"lab/check", "power"}),
 	"lab/capture": slices.Concat(insiders, []string{"kernel/packetfilter", "terminal"}),
 	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},

@@ -27,6 +27,8 @@ type Hierarchy struct {
 	Name string
 	// Controllers are the hierarchy's controllers.
 	Controllers []string
+	// ReadOnly is true where the mount lets nobody make groups, as in most containers.
+	ReadOnly bool
 }
 
 // Has is true if the hierarchy has a controller.
@@ -56,6 +58,7 @@ func hierarchies(mounts []*mountinfo.Info) []Hierarchy {
 	var list []Hierarchy
 	for _, m := range mounts {
 		h := Hierarchy{Mount: m.Mountpoint, Root: strings.TrimSuffix(m.Root, "/"), Version: 2}
+		h.ReadOnly = slices.Contains(strings.Split(m.Options, ","), "ro") || slices.Contains(strings.Split(m.VFSOptions, ","), "ro")
 		if m.FSType == "cgroup" {
 			h.Version = 1
 			h.Controllers = slices.DeleteFunc(strings.Split(m.VFSOptions, ","), isOption)

@@ -25,7 +25,7 @@ func TestBothVersionsAreFound(t *testing.T) {
 				{Mount: "/sys/fs/cgroup/unified", Version: 2},
 			}},
 		"in a container": {"50 40 0:29 /kubepods/pod1/c /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
-			[]Hierarchy{{Mount: "/sys/fs/cgroup/memory", Root: "/kubepods/pod1/c", Version: 1, Name: "memory", Controllers: []string{"memory"}}}},
+			[]Hierarchy{{Mount: "/sys/fs/cgroup/memory", Root: "/kubepods/pod1/c", Version: 1, Name: "memory", Controllers: []string{"memory"}, ReadOnly: true}}},
 		"none": {"1 1 8:1 / / rw - ext4 /dev/sda rw\n", nil},
 	} {
 		mounts, err := mountinfo.GetMountsFromReader(strings.NewReader(test.mountinfo), mountinfo.FSTypeFilter("cgroup", "cgroup2"))

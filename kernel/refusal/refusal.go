@@ -78,7 +78,18 @@ var capabilities = map[int]string{
 	unix.CAP_DAC_OVERRIDE: "CAP_DAC_OVERRIDE", unix.CAP_FOWNER: "CAP_FOWNER", unix.CAP_KILL: "CAP_KILL",
 	unix.CAP_NET_ADMIN: "CAP_NET_ADMIN", unix.CAP_NET_RAW: "CAP_NET_RAW", unix.CAP_SYS_ADMIN: "CAP_SYS_ADMIN",
 	unix.CAP_SYS_MODULE: "CAP_SYS_MODULE", unix.CAP_SYS_NICE: "CAP_SYS_NICE", unix.CAP_SYS_PTRACE: "CAP_SYS_PTRACE",
-	unix.CAP_BPF: "CAP_BPF", unix.CAP_PERFMON: "CAP_PERFMON",
+	unix.CAP_BPF: "CAP_BPF", unix.CAP_PERFMON: "CAP_PERFMON", unix.CAP_SETPCAP: "CAP_SETPCAP",
+}
+
+// Lacking names those of some capabilities that this process is without.
+func Lacking(wanted ...int) (lacks []string) {
+	has := effective()
+	for _, number := range wanted {
+		if has&(1<<number) == 0 {
+			lacks = append(lacks, capabilities[number])
+		}
+	}
+	return lacks
 }
 
 // held says what holds a process back that has these capabilities, of which the kernel knows those up to last. It is pure.

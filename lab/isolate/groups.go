@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
@@ -80,15 +81,26 @@ func shared(prefix string) string { return prefix + ".host" }
 func Check(p *plan.Plan) error {
 	for _, n := range p.Nodes {
 		for _, c := range Controllers(p, n) {
-			if c.optional() {
-				continue // plan.Needs has the limits that the file asks for
+			h, err := Find(c)
+			if err == nil && h.ReadOnly {
+				err = readOnly(h, c)
+			} else if c.optional() {
+				err = nil // plan.Needs has the limits that the file asks for
 			}
-			if _, err := Find(c); err != nil {
+			if err != nil {
 				return fmt.Errorf("node %q: %w", n.Name, err)
 			}
 		}
 	}
 	return checkPartition(p)
+}
+
+// readOnly is the error for a hierarchy in which nobody can make groups.
+func readOnly(h cgroup.Hierarchy, c Controller) error {
+	return &exit.MissingError{
+		Capability: "writable control groups", Reason: fmt.Sprintf("%s is mounted read-only, and the controller %s is needed there", h.Mount, c),
+		Remedy: fmt.Sprintf("mount -o remount,rw %s; a container needs --privileged; or --set isolation=none, and remove memory from the file, for nodes of the runtime netns", h.Mount),
+	}
 }
 
 // GroupNames are the groups that a lab makes directly below the roots of hierarchies.

@@ -136,6 +136,19 @@ func NeedRoot(err error) error {
 	}
 }
 
+// explainReadOnly says what to do where nines cannot write in a folder of its own, as the file system is mounted
+// read-only; other errors stay.
+func explainReadOnly(err error, folder string) error {
+	if !errors.Is(err, syscall.EROFS) {
+		return err
+	}
+	remedy := "mount -o remount,rw the file system that it is on"
+	if folder == Root() {
+		remedy += ", or set NINES_STATE_DIR to a folder on another, such as a tmpfs"
+	}
+	return &exit.MissingError{Capability: "a writable " + folder, Reason: "nines keeps there what it makes", Err: err, Remedy: remedy}
+}
+
 // ExplainUnseen names a lab that does not exist, or that only root sees; other errors stay.
 func ExplainUnseen(err error, name string) error {
 	switch {

@@ -30,7 +30,7 @@ func TakeLock(path, lab string, waitForLiving time.Duration) (*flock.Lock, error
 			}
 			return l, nil
 		case !errors.As(err, &held):
-			return nil, fmt.Errorf("lock lab %q: %w", lab, err)
+			return nil, explainReadOnly(fmt.Errorf("lock lab %q: %w", lab, err), filepath.Dir(path))
 		}
 		patience := lockPatience
 		if held.PID > 0 && unix.Kill(held.PID, 0) == nil {
@@ -62,7 +62,7 @@ func MakeFolderOfLabs() error {
 		return NeedRoot(err)
 	}
 	if err != nil {
-		return fmt.Errorf("make the folder of labs: %w", err)
+		return explainReadOnly(fmt.Errorf("make the folder of labs: %w", err), Root())
 	}
 	return nil
 }

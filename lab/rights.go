@@ -1,0 +1,108 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/refusal"
+	"nines.dev/nines/kernel/thread"
+	"nines.dev/nines/lab/state"
+)
+
+// checkRights checks, before anything is made, that this process may do what labs take. A container often gives root
+// only a part of it.
+func checkRights() error {
+	if os.Geteuid() != 0 {
+		return state.NeedRoot(nil)
+	}
+	if err := checkUser(); err != nil {
+		return err
+	}
+	if err := checkWritten(); err != nil {
+		return err
+	}
+	return leaveCaller()
+}
+
+// wholeMap is the map of users in the first user namespace, user_namespaces(7): each is itself.
+const wholeMap = "0 0 4294967295"
+
+func checkUser() error {
+	users, err := os.ReadFile("/proc/self/uid_map")
+	if err == nil && strings.Join(strings.Fields(string(users)), " ") != wholeMap {
+		return &exit.MissingError{
+			Capability: "root", Reason: "this is root of a user namespace only, whom the kernel gives no control groups, devices or BPF of the host",
+			Remedy: "run it as root of the host, or in a container without user namespaces",
+		}
+	}
+	if lacks := refusal.Lacking(unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE); len(lacks) > 0 {
+		return &exit.MissingError{
+			Capability: "root", Reason: "root here is without " + strings.Join(lacks, " and ") + ", by which nodes get fewer rights and control groups",
+			Remedy: "give it to the container or service that nines runs in, or run nines outside",
+		}
+	}
+	return nil
+}
+
+// written are folders of the host that every lab writes in. The folder of its state is not among them: its lock tells.
+var written = []struct{ path, what, why, remedy string }{
+	{"/proc/sys/net", "writable sysctls", "the interfaces of nodes are set up there",
+		"mount -o remount,rw /proc/sys; a container needs --privileged, or its engine's option for a writable /proc/sys"},
+	{filepath.Dir(netns.Dir), "a writable " + filepath.Dir(netns.Dir), "the names of network namespaces are kept there",
+		"mount -o remount,rw " + filepath.Dir(netns.Dir) + ", or mount a tmpfs on it"},
+}
+
+func checkWritten() error {
+	for _, w := range written {
+		var found unix.Statfs_t
+		if err := unix.Statfs(w.path, &found); err != nil {
+			return fmt.Errorf("look at %s: %w", w.path, err)
+		}
+		if found.Flags&unix.ST_RDONLY != 0 {
+			return &exit.MissingError{Capability: w.what, Reason: w.path + " is mounted read-only, and " + w.why, Remedy: w.remedy}
+		}
+	}
+	return nil
+}
+
+// fewFiles is how many files a small lab opens at once, and enoughFiles how many a large one does.
+const (
+	fewFiles    = 64
+	enoughFiles = 4096
+)
+
+// leaveCaller keeps the caller's niceness, policy and small limit on open files from all that this process starts: a
+// lab behaves the same for all who build it.
+var leaveCaller = sync.OnceValue(func() error {
+	if err := thread.Ordinary(); errors.Is(err, unix.EPERM) {
+		return &exit.MissingError{
+			Capability: "the usual scheduling", Reason: "engines would run with the policy or niceness of who started nines", Err: err,
+			Remedy: "start nines without nice and chrt, or give it CAP_SYS_NICE",
+		}
+	} else if err != nil {
+		return err
+	}
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+		return os.NewSyscallError("getrlimit", err)
+	}
+	if files.Max >= enoughFiles {
+		return nil // Go has raised the other limit to this one
+	}
+	err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: enoughFiles, Max: enoughFiles})
+	if err != nil && files.Max < fewFiles {
+		return &exit.MissingError{
+			Capability: "open files", Reason: fmt.Sprintf("the limit is %d, and a lab takes %d", files.Max, fewFiles), Err: err,
+			Remedy: fmt.Sprintf("raise it (ulimit -n %d)", enoughFiles),
+		}
+	}
+	return nil
+})
