@@ -57,7 +57,7 @@ func (f *file) expectation(text string, err error) {
 	f.fail("holds", fmt.Sprintf("%s: %s (column %d)", text, wrong.Problem, wrong.At+1), allowed, remedy)
 }
 
-// measure composes the experiment in both forms, which checks all of it.
+// measure composes the experiment in both forms with the expectations, which checks all of it.
 func (f *file) measure(c Claim) {
 	if c.Measure.Takes == 0 {
 		f.fail("measure.takes", "is missing", "", "say about how long it takes, such as 2m")
@@ -66,7 +66,7 @@ func (f *file) measure(c Claim) {
 		f.fail("quick.takes", "is missing", "", "say about how long it takes, such as 20s")
 	}
 	for _, quick := range []bool{false, true} {
-		experiment, err := c.Experiment(quick)
+		experiment, err := Run{Claims: []Claimed{{&Paper{}, &c}}}.Experiment(quick)
 		if err == nil {
 			_, err = experiment.Runs()
 		}

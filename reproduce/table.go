@@ -3,6 +3,7 @@ package reproduce
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,6 +80,9 @@ var colours = map[Verdict]string{Held: terminal.Green, decidable: terminal.Green
 func (c ClaimDocument) state() (Verdict, []string) {
 	switch {
 	case c.Judged != nil:
+		if c.Early != "" {
+			return c.Verdict, append(slices.Clone(c.Because), c.Early)
+		}
 		return c.Verdict, c.Because
 	case len(c.Missing) == 0:
 		return decidable, nil

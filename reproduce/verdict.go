@@ -26,6 +26,8 @@ type Judged struct {
 	Because []string `json:"because"`
 	// Expected are the expectations with what was measured; none where nothing was.
 	Expected []Expected `json:"expected,omitempty"`
+	// Early says why the measurement ended before all of its trials were made; empty: it did not.
+	Early string `json:"early,omitempty"`
 	// Result is the folder of the measurement, from that of the verdicts; empty: none.
 	Result string `json:"result,omitempty"`
 }

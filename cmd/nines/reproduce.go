@@ -251,9 +251,22 @@ func (k reproduceCall) measure(ctx context.Context, r reproduce.Run, dir string,
 			return nil, err
 		}
 		j.Result = below
+		if j.Verdict == reproduce.NotDecidable {
+			j.Early = endedEarly(failed)
+		}
 		all = append(all, j)
 	}
 	return all, nil
+}
+
+// endedEarly says why a measurement did not make all of its trials; empty for one that did, as far as the host can.
+func endedEarly(err error) string {
+	switch exit.Code(err) {
+	case exit.Done, exit.Lacks, exit.Violated, exit.Undecided:
+		return ""
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return "the measurement ended with an error: " + first
 }
 
 // plannedBy are the combinations that a file has.

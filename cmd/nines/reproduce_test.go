@@ -58,7 +58,7 @@ func TestReproduceKeeps(t *testing.T) {
 			{ID: "large", Source: "figure 2", Claim: "It is large.", Kind: reproduce.Order, Missing: []string{"it needs 99 CPUs"}},
 		}}}}
 	d.Add(reproduce.Judged{Paper: "doe2020", Claim: "fast", Verdict: reproduce.Held, Because: []string{"p99 < 1ms: holds"},
-		Expected: []reproduce.Expected{{Expectation: "p99 < 1ms", Cases: []reproduce.Case{{Measured: "3.1 µs (2.9 to 3.4)"}}}}})
+		Expected: []reproduce.Expected{{Expectation: "p99 < 1ms", Cases: []reproduce.Case{{Why: "holds: p99 is 3.1 µs (2.9 to 3.4)"}}}}})
 	d.Close()
 	if err := keep(d, dir); err != nil {
 		t.Fatal(err)
