@@ -98,6 +98,7 @@ func (w *work) assignAddresses() error {
 			}
 		}
 	}
+	w.keepSubnets(slots)
 	for _, l := range w.links {
 		if !l.addressed() {
 			continue // the cluster gives them
@@ -183,65 +184,76 @@ func (e *endpoint) hasIPv4() bool {
 	return len(e.addresses) > 0 && e.addresses[0].Addr().Is4()
 }
 
-// addressLink assigns the addresses of one link.
+// addressLink assigns the addresses of one link: in the subnet of those that the file lists, else in that of the running
+// lab, which grows where it has no room, else in a free one.
 func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, slots map[uint32]bool) error {
-	missing := 0
-	for _, e := range l.endpoints {
-		if !e.hasIPv4() {
-			missing++
-		} else if !l.subnet.IsValid() {
-			l.subnet = e.addresses[0].Masked()
-		}
-	}
-	if missing == 0 {
+	order := slices.DeleteFunc(w.senderLast(l), (*endpoint).hasIPv4)
+	if len(order) == 0 {
 		return nil
 	}
-	order := w.senderLast(l)
-	if !l.subnet.IsValid() {
-		var err error
-		more, _ := w.moreSources(l)
-		if l.subnet, err = freeSubnet(w.prefix, l, len(order)+more, slots); err != nil {
-			return err
+	if listed := w.listedSubnet(l); listed.IsValid() {
+		s := lay(order, listed, owner, flowSources{}, w.before)
+		if s.crowded != nil {
+			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no room for the address of %s", listed, s.crowded), "use a larger subnet, or list an address for every interface"}, l.steps())
 		}
+		s.settle(owner)
+		return nil
 	}
-	next := l.subnet.Addr().Next()
-	last := lastAddress(l.subnet)
-	if l.subnet.Bits() >= 31 { // no network and broadcast address (RFC 3021)
-		next, last = l.subnet.Addr(), netip.Addr{}
+	if s := w.layKept(l, order, owner, slots); s != nil {
+		s.settle(owner)
+		return nil
 	}
-	for _, e := range order {
-		if e.hasIPv4() {
-			continue
-		}
-		for owner[next] != nil {
-			next = next.Next()
-		}
-		if !l.subnet.Contains(next) || next == last {
-			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no room for the address of %s", l.subnet, e), "use a larger subnet, or list an address for every interface"}, l.steps())
-		}
-		owner[next] = e
-		e.addresses = slices.Insert(e.addresses, 0, netip.PrefixFrom(next, l.subnet.Bits()))
+	sources := w.flowSources(l)
+	subnet, err := freeSubnet(w.prefix, l, len(order)+sources.more, slots)
+	if err != nil {
+		return err
 	}
+	lay(order, subnet, owner, sources, w.before).settle(owner)
 	return nil
 }
 
-// moreSources is how many addresses flows take on a link, besides the sender's own, and whose they are.
-func (w *work) moreSources(l *link) (int, *endpoint) {
-	for _, c := range w.courses {
-		if c.from().link == l && c.stream.FlowField == spec.FlowSourceAddress {
-			return c.stream.Flows - 1, c.from()
+// listedSubnet is the subnet of a link's addresses in the file: of several that which most running interfaces are in,
+// else the first; zero without any.
+func (w *work) listedSubnet(l *link) (subnet netip.Prefix) {
+	most, seen := -1, map[netip.Prefix]bool{}
+	for _, e := range l.endpoints {
+		if !e.hasIPv4() || seen[e.addresses[0].Masked()] {
+			continue
+		}
+		one, kept := e.addresses[0].Masked(), 0
+		seen[one] = true
+		for _, other := range l.endpoints {
+			kept += boolToInt(w.before.address(other, one).IsValid())
+		}
+		if kept > most {
+			subnet, most = one, kept
 		}
 	}
-	return 0, nil
+	return subnet
+}
+
+// flowSources are the addresses that flows take on a link, besides the sender's own.
+type flowSources struct {
+	sender *endpoint // nil: none
+	more   int
+}
+
+func (w *work) flowSources(l *link) flowSources {
+	for _, c := range w.courses {
+		if c.from().link == l && c.stream.FlowField == spec.FlowSourceAddress {
+			return flowSources{c.from(), c.stream.Flows - 1}
+		}
+	}
+	return flowSources{}
 }
 
 // senderLast is the order in which a link's interfaces get their addresses. Flows by source address count up from the
 // sender's address, so it comes last, with room above it: the receiver would drop its own address as a source.
 func (w *work) senderLast(l *link) []*endpoint {
 	order := slices.Clone(l.endpoints)
-	if more, from := w.moreSources(l); more > 0 {
-		order = slices.DeleteFunc(order, func(e *endpoint) bool { return e == from })
-		order = append(order, from)
+	if f := w.flowSources(l); f.more > 0 {
+		order = slices.DeleteFunc(order, func(e *endpoint) bool { return e == f.sender })
+		order = append(order, f.sender)
 	}
 	return order
 }

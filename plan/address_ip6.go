@@ -25,9 +25,15 @@ func (w *work) assignIPv6(owner map[netip.Addr]*endpoint) error {
 			used[netip.PrefixFrom(a, bits6).Masked()] = true
 		}
 	}
+	kept := map[*link]netip.Prefix{}
+	for _, l := range w.links {
+		if subnet := w.before.subnet(l, labRange6); subnet.IsValid() && !used[subnet] {
+			kept[l], used[subnet] = subnet, true
+		}
+	}
 	for _, l := range w.links {
 		if l.addressed() && w.onPath(l) {
-			if err := w.addressLink6(l, owner, used); err != nil {
+			if err := w.addressLink6(l, owner, kept[l], used); err != nil {
 				return err
 			}
 		}
@@ -35,31 +41,28 @@ func (w *work) assignIPv6(owner map[netip.Addr]*endpoint) error {
 	return nil
 }
 
-// addressLink6 assigns the IPv6 addresses of one link, in the subnet of those that the file lists.
-func (w *work) addressLink6(l *link, owner map[netip.Addr]*endpoint, used map[netip.Prefix]bool) error {
+// addressLink6 assigns the IPv6 addresses of one link, in the subnet of those that the file lists, else in that of the
+// running lab.
+func (w *work) addressLink6(l *link, owner map[netip.Addr]*endpoint, kept netip.Prefix, used map[netip.Prefix]bool) error {
 	var subnet netip.Prefix
 	for _, e := range l.endpoints {
 		if at := e.global6(); at >= 0 && !subnet.IsValid() {
 			subnet = e.addresses[at].Masked()
 		}
 	}
+	sources := flowSources{}
+	if !subnet.IsValid() {
+		subnet, sources = kept, w.flowSources(l)
+	}
 	if !subnet.IsValid() {
 		subnet = freeSubnet6(w.prefix, l.name, used)
 	}
-	next := subnet.Addr().Next() // the first is for any router (RFC 4291, 2.6.1)
-	for _, e := range w.senderLast(l) {
-		if e.global6() >= 0 {
-			continue
-		}
-		for owner[next] != nil {
-			next = next.Next()
-		}
-		if !subnet.Contains(next) {
-			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no room for the address of %s", subnet, e), "use a larger subnet, or list an address for every interface"}, l.steps())
-		}
-		owner[next] = e
-		e.addresses = append(e.addresses, netip.PrefixFrom(next, subnet.Bits()))
+	order := slices.DeleteFunc(w.senderLast(l), func(e *endpoint) bool { return e.global6() >= 0 })
+	s := lay(order, subnet, owner, sources, w.before)
+	if s.crowded != nil {
+		return at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no room for the address of %s", subnet, s.crowded), "use a larger subnet, or list an address for every interface"}, l.steps())
 	}
+	s.settle(owner)
 	return nil
 }
 

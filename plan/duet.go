@@ -176,8 +176,8 @@ func (w *work) forwarding() Forwarding {
 }
 
 // makeDuet plans a duet. Engines of both sides that share a CPU sleep until packets come, even where the file has them poll.
-func makeDuet(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
-	p, err := decided(exp, inv)
+func makeDuet(exp *spec.Experiment, inv *host.Inventory, running *Plan) (*Plan, error) {
+	p, err := decided(exp, inv, running)
 	if err != nil || p.Duet.Forwarding != ForwardingAsleep {
 		return p, err
 	}
@@ -201,7 +201,7 @@ func makeDuet(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	if !changed {
 		return p, nil
 	}
-	if p, err = decided(&asleep, inv); err == nil {
+	if p, err = decided(&asleep, inv, running); err == nil {
 		p.Notes = append(p.Notes, "There is no CPU for each forwarder of the sides, so they sleep until packets come (wait: block): the latencies include a wake-up.")
 	}
 	return p, err

@@ -35,7 +35,7 @@ func (a *assignment) finish() {
 			}
 			shared := n.cpus
 			if n.demand.engine || n.demand.program {
-				n.engineCPU = n.cpus[slices.Index(a.sharing, n)%len(n.cpus)]
+				n.engineCPU = a.before.engineCPU(n, n.cpus, n.cpus[slices.Index(a.sharing, n)%len(n.cpus)])
 				shared = []int{n.engineCPU}
 			}
 			n.because("too few CPUs: it shares %s with others that need one", cpuText(shared))
@@ -132,7 +132,7 @@ func (a *assignment) explainOwn(n *node) {
 		n.because("%s: one of its own, for its %s", list, choose(d.engine || len(n.spec.Services) == 0, "engine", "services"))
 	}
 	if d.engine {
-		n.engineCPU = a.engineOf(n.cpus)
+		n.engineCPU = a.before.engineCPU(n, n.cpus, a.engineOf(n.cpus))
 		if len(n.cpus) > 1 {
 			n.because("CPU %d runs the engine; CPU %d is for everything else in the node", n.engineCPU, n.cpus[0])
 		}

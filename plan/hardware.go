@@ -108,7 +108,10 @@ func (w *work) assignVFs(l *link, named bool) error {
 	}
 	for i, e := range l.endpoints {
 		c := ports[i]
-		index := w.freeVF(c)
+		index := w.keptVF(e, c)
+		if index < 0 {
+			index = w.freeVF(c)
+		}
 		if index < 0 {
 			return w.usedUp(e, c)
 		}
@@ -230,7 +233,7 @@ func (c *card) vfCount() int {
 // freeVF is the first unassigned VF of a port; -1 if there is none.
 func (w *work) freeVF(c *card) int {
 	for i := range c.vfCount() {
-		if c.given[i] == nil && !w.othersVF(c, i) {
+		if c.given[i] == nil && !w.othersVF(c, i) && !w.keepsVF(c, i) {
 			return i
 		}
 	}
@@ -240,7 +243,7 @@ func (w *work) freeVF(c *card) int {
 func (w *work) freeVFs(c *card) int {
 	n := 0
 	for i := range c.vfCount() {
-		n += boolToInt(c.given[i] == nil && !w.othersVF(c, i))
+		n += boolToInt(c.given[i] == nil && !w.othersVF(c, i) && !w.keepsVF(c, i))
 	}
 	return n
 }

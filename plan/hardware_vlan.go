@@ -34,7 +34,13 @@ func (w *work) assignVLANs() error {
 		l.setVLAN(id)
 	}
 	for _, l := range w.links {
-		if l.kind.Descriptor().End != spec.EndFunction || l.sriov().VLAN != 0 {
+		if id := w.keptVLAN(l); id != 0 && taken[id] == "" && w.vlanUser(l, id) == "" {
+			taken[id] = l.name
+			l.setVLAN(id)
+		}
+	}
+	for _, l := range w.links {
+		if l.kind.Descriptor().End != spec.EndFunction || l.endpoints[0].function.VLAN != 0 {
 			continue
 		}
 		const count = lastVLAN - firstVLAN + 1

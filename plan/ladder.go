@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -35,6 +36,7 @@ var ladder = []rung{
 type assignment struct {
 	w            *work
 	rung         rung
+	before       *kept
 	cores        []*core
 	housekeeping []int
 	placed       map[*node][]int
@@ -57,19 +59,30 @@ func (w *work) assignCPUs() error {
 	if len(w.inv.NUMANodes) == 0 {
 		return &Impossible{"the lab needs memory", "the inventory has no NUMA node", "a host has at least one: take the inventory again (nines host --format json)"}
 	}
-	var short *shortage
+	short := w.climb(w.before)
+	if short != nil { // what runs may have CPUs that only others can use
+		short = w.climb(keptOf(nil))
+	}
+	if short != nil {
+		return w.impossible(short)
+	}
+	return nil
+}
+
+// climb tries the rungs, with the CPUs that nodes have in a running lab. It returns nil if one suffices.
+func (w *work) climb(before *kept) (short *shortage) {
 	for _, r := range ladder {
 		if !w.applies(r) {
 			continue
 		}
-		a := &assignment{w: w, rung: r, cores: w.cores(), placed: map[*node][]int{}, decided: map[*node]string{}}
+		a := &assignment{w: w, rung: r, before: before, cores: w.cores(), placed: map[*node][]int{}, decided: map[*node]string{}}
 		if short = a.try(); short == nil {
 			w.cpus = a
 			a.finish()
 			return nil
 		}
 	}
-	return w.impossible(short)
+	return short
 }
 
 // applies reports whether a rung can make a difference: the sender alone can move to the
@@ -97,12 +110,17 @@ func (a *assignment) try() *shortage {
 			a.placed[n] = n.demand.list
 		}
 	}
-	a.chooseHousekeeping()
+	sharing := func(n *node) bool {
+		return a.rung.endsKept && n.demand.end || a.rung.fromKept && n == a.w.path[0].node || a.rung.shareEngines
+	}
+	stay := a.stays(sharing)
+	a.chooseHousekeeping(stay)
+	a.keepCPUs(stay)
 	var waiting []*node
 	for _, n := range a.w.placingOrder() {
 		d := n.demand
 		switch {
-		case d.count == 0 || len(d.list) > 0:
+		case d.count == 0 || len(d.list) > 0 || len(a.placed[n]) > 0:
 		case d.explicit:
 			waiting = append(waiting, n)
 		case a.rung.endsKept && d.end, a.rung.fromKept && n == a.w.path[0].node:
@@ -123,9 +141,13 @@ func (a *assignment) try() *shortage {
 
 // chooseHousekeeping takes a core for the host and for nodes without CPUs of their own: that of CPU 0, where
 // the kernel does its own housekeeping, unless a node names it or the host isolates it; else the
-// first of the NUMA node farthest from the NICs.
-func (a *assignment) chooseHousekeeping() {
+// first of the NUMA node farthest from the NICs. Nodes that stay where they are keep theirs.
+func (a *assignment) chooseHousekeeping(stay map[*node][]int) {
 	w := a.w
+	held := slices.Concat(slices.Collect(maps.Values(stay))...)
+	rest := func(c *core) []int {
+		return slices.DeleteFunc(c.free(), func(id int) bool { return slices.Contains(held, id) })
+	}
 	nics := w.physicalNICNodes()
 	far := func(c *core) int {
 		sum := 0
@@ -134,7 +156,12 @@ func (a *assignment) chooseHousekeeping() {
 		}
 		return sum
 	}
-	candidates := slices.DeleteFunc(slices.Clone(a.cores), func(c *core) bool { return len(c.free()) == 0 })
+	candidates := slices.DeleteFunc(slices.Clone(a.cores), func(c *core) bool { return len(rest(c)) == 0 })
+	if len(candidates) == 0 && len(stay) > 0 {
+		clear(stay)
+		a.chooseHousekeeping(stay)
+		return
+	}
 	if len(candidates) == 0 { // the user's lists name every CPU, and the user decides
 		a.housekeeping = w.usable()[:1]
 		return
@@ -154,7 +181,7 @@ func (a *assignment) chooseHousekeeping() {
 		return false // the order of the cores decides
 	})
 	core := candidates[0]
-	keep := core.free()
+	keep := rest(core)
 	if a.rung.smallHousekeeping {
 		keep = keep[:1]
 	}

@@ -12,10 +12,12 @@ import (
 type work struct {
 	exp             *spec.Experiment
 	inv             *host.Inventory
+	before          *kept // what the running lab has
 	prefix          string
 	nodes           []*node // sorted by name
 	byName          map[string]*node
-	links           []*link // in the file's order
+	links           []*link           // in the file's order, behind those that run
+	linkNameOf      map[string]string // by the name in the file
 	stream          *spec.Traffic
 	courses         []course    // the traffic's; none without traffic, and two in a duet
 	path            []*endpoint // that of all courses, one after the other
@@ -31,21 +33,24 @@ type work struct {
 
 // Make assigns the host's resources to the experiment. Its errors are *Conflict where the
 // experiment contradicts itself and *Impossible where the host does not suffice.
-func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
+func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) { return makeFrom(exp, inv, nil) }
+
+// makeFrom is Change, or Make where no lab runs.
+func makeFrom(exp *spec.Experiment, inv *host.Inventory, running *Plan) (*Plan, error) {
 	switch {
 	case waitsByPlan(exp):
-		return makeWaiting(exp, inv)
+		return makeWaiting(exp, inv, running)
 	case exp.Duet != nil:
-		return makeDuet(exp, inv)
+		return makeDuet(exp, inv, running)
 	}
-	return decided(exp, inv)
+	return decided(exp, inv, running)
 }
 
 // decided plans an experiment that leaves no way to wait open.
-func decided(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
-	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
+func decided(exp *spec.Experiment, inv *host.Inventory, running *Plan) (*Plan, error) {
+	w := &work{exp: exp, inv: inv, before: keptOf(running), byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes, w.checkOffloads,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.keepOrder, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes, w.checkOffloads,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes, w.checkDrain,
 		w.collectDemands, w.unlessRefused, w.assignCPUs, w.divideServices, w.isolate, w.noteServices,
@@ -98,7 +103,9 @@ func (w *work) result() *Plan {
 	p.Disturbances, p.Scripts = w.disturbances, w.exp.Scripts
 	p.Power = w.power()
 	for _, event := range w.exp.Events {
-		p.Events = append(p.Events, *event)
+		happens := *event
+		happens.Link = w.linkNameOf[event.Link]
+		p.Events = append(p.Events, happens)
 	}
 	p.Notes = append(p.Notes, w.notes...)
 	p.Shared = w.shared

@@ -81,6 +81,8 @@ type management struct {
 	// first is the address of the first node, and number its number by pos.
 	first  netip.Addr
 	number int
+	// room is how many addresses there are for nodes.
+	room int
 	// ends are the nodes' interfaces, in the order of the nodes.
 	ends []*endpoint
 }
@@ -126,7 +128,7 @@ func (w *work) planManagement() error {
 		return err
 	}
 	m.Address = numbered(m.subnet, hostNumber).String()
-	m.first, m.number = numbered(m.subnet, firstNodeNumber), firstNodeNumber
+	m.first, m.number, m.room = numbered(m.subnet, firstNodeNumber), firstNodeNumber, 1<<(32-m.subnet.Bits())-numbersBeside
 	m.MAC = hashedMAC(w.prefix, spec.ManagementLink, ".")
 	if asked.DNS {
 		m.Server = lastAddress(m.subnet).Prev().String()
@@ -168,10 +170,10 @@ func (w *work) nameManagement(m *management) {
 
 // manageNodes gives the nodes their addresses.
 func (w *work) manageNodes(m *management, by spec.ManagementMAC) error {
-	address := m.first
-	for i, e := range m.ends {
+	for i, number := range w.managementNumbers(m) {
+		e, address := m.ends[i], numbered(m.subnet, number)
 		if by == spec.ManagementMACPos {
-			mac, err := PosMAC(netip.MustParseAddr(m.Address), m.number+i)
+			mac, err := PosMAC(netip.MustParseAddr(m.Address), m.number+number-numberIn(m.subnet, m.first))
 			if err != nil {
 				return at(&Conflict{"management", err.Error(), "write mac: plan"}, []string{"management", "mac"})
 			}
@@ -183,7 +185,6 @@ func (w *work) manageNodes(m *management, by spec.ManagementMAC) error {
 			return at(&Conflict{"management", fmt.Sprintf("node %s would have the MAC address of %s, %s", e.node.name, m.Uplink.Name, e.mac), "write mac: plan"}, []string{"management", "mac"})
 		}
 		e.addresses = []netip.Prefix{netip.PrefixFrom(address, m.subnet.Bits())}
-		address = address.Next()
 	}
 	if by == spec.ManagementMACPos {
 		m.because("MAC addresses by the scheme of pos: 52:54:00, the third octet of %s in hexadecimal, 00, and the node's number from %d, which is also the last octet of its address", m.Address, firstNodeNumber)

@@ -74,6 +74,7 @@ func (w *work) chooseShared(m *management, u *host.Uplink, asked *spec.Managemen
 	if has < len(m.ends) {
 		return wrong("use more addresses", "%s to %s are %d addresses, and %d nodes need one each", first, last, has, len(m.ends))
 	}
+	m.room = has
 	last = first // of the nodes
 	for range len(m.ends) - 1 {
 		last = last.Next()

@@ -32,7 +32,7 @@ type Plan struct {
 	// Tuning is the profile of host settings while the lab is up; empty for none.
 	Tuning  spec.Tuning `json:"tuning,omitempty"`
 	Nodes   []Node      `json:"nodes"` // sorted by name
-	Links   []Link      `json:"links"` // in the file's order
+	Links   []Link      `json:"links"` // in the file's order; behind those of the lab that it changes
 	Traffic *Traffic    `json:"traffic,omitempty"`
 	// Duet is set where two variants stand side by side: Traffic is then the stream of side a.
 	Duet *Duet `json:"duet,omitempty"`

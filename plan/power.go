@@ -47,13 +47,14 @@ func (w *work) power() *Power {
 		p.Redfish = service.String()
 	}
 	ipmi := slices.Contains(from.Protocols, spec.PowerIPMI)
+	ports := w.powerPorts(from.FirstPort)
 	for _, n := range w.nodes {
 		if !n.spec.Runtime.Descriptor().Restarts() {
 			continue
 		}
 		served := PowerNode{Name: n.name}
 		if ipmi {
-			served.Port = from.FirstPort + len(p.Nodes)
+			served.Port = ports[n.name]
 		}
 		p.Nodes = append(p.Nodes, served)
 	}

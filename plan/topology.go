@@ -86,8 +86,8 @@ type link struct {
 	endpoints []*endpoint
 	mtu       int
 	device    string
-	subnet    netip.Prefix
-	program   *node // the program between the endpoints; nil where the kind has none
+	subnet    netip.Prefix // that of the running lab, where the file lists no address of it
+	program   *node        // the program between the endpoints; nil where the kind has none
 }
 
 // endpoint is an interface of a node on a link.
@@ -141,13 +141,15 @@ func (w *work) buildNodes() error {
 func (w *work) buildLinks() error {
 	names := map[string]bool{}
 	taken := map[string]string{} // "node:interface" → the link that has it
+	w.linkNameOf = map[string]string{}
+	called := w.linkNames()
 	for i, s := range w.exp.Topology.Links {
-		l := &link{index: i, name: linkName(i, s), kind: s.Kind.Descriptor().Kind, spec: s}
+		l := &link{index: i, name: called[i], kind: s.Kind.Descriptor().Kind, spec: s}
 		place := "link " + l.name
 		if names[l.name] {
 			return at(&Conflict{place, "another link has this name", "give each link a name of its own"}, l.steps())
 		}
-		names[l.name] = true
+		names[l.name], w.linkNameOf[linkName(i, s)] = true, l.name
 		for _, text := range s.Endpoints {
 			n, name, err := w.parseEndpoint(place, text)
 			if err != nil {

@@ -10,8 +10,8 @@ import (
 
 // makeWaiting plans an experiment whose engines are to poll where that takes nothing from others, and to sleep
 // otherwise.
-func makeWaiting(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
-	polls, err := decided(waiting(exp, spec.WaitSpin), inv)
+func makeWaiting(exp *spec.Experiment, inv *host.Inventory, running *Plan) (*Plan, error) {
+	polls, err := decided(waiting(exp, spec.WaitSpin), inv, running)
 	why := "this host has no place for engines that poll"
 	if err == nil {
 		if why = polls.mustSleep(); why == "" {
@@ -19,7 +19,7 @@ func makeWaiting(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 			return polls, nil
 		}
 	}
-	sleeps, err := decided(waiting(exp, spec.WaitBlock), inv)
+	sleeps, err := decided(waiting(exp, spec.WaitBlock), inv, running)
 	if err == nil {
 		sleeps.Notes = append(sleeps.Notes, "the engines sleep (wait: auto is block), as "+why+": the latencies include the receiver's wake-up.")
 	}

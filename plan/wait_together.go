@@ -19,7 +19,7 @@ func WaitTogether(runs []spec.Run, inv *host.Inventory) []spec.Run {
 			continue
 		}
 		may := false
-		if p, err := decided(waiting(run.Experiment, spec.WaitSpin), inv); err == nil {
+		if p, err := decided(waiting(run.Experiment, spec.WaitSpin), inv, nil); err == nil {
 			may = p.mustSleep() == ""
 		}
 		polls, sleeps = polls || may, sleeps || !may

@@ -37,6 +37,9 @@ type Link struct {
 	Passthrough *Passthrough `yaml:"passthrough,omitempty" json:"passthrough,omitempty"`
 }
 
+// NamedByPlace is true for the link at a place of the file, from 0, that has no name there but the one of its place.
+func (l *Link) NamedByPlace(place int) bool { return l.Name == "" || l.Name == defaultLinkName(place) }
+
 // Offload is a job that the kernel can leave to the device that sends a packet.
 type Offload string
 
