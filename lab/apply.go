@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"nines.dev/nines/journal"
@@ -22,23 +23,32 @@ type ApplyOptions struct {
 	// Scripts are the texts of the plan's scripts.
 	Scripts  spec.ScriptTexts
 	Progress func(string)
+	// Announce is told of the changes before any is made; may be nil.
+	Announce func(change.Changes) error
 }
-
-// errUnfinished is a lab that an Up or an Apply left incomplete.
-var errUnfinished = errors.New("the lab was not finished")
 
 // errWhole is a lab that has to be made again as a whole.
 var errWhole = errors.New("the lab is rebuilt")
 
-// rebuilds is true if all of the lab has to be made again: with another isolation, or one that others
+// rebuilds says why all of the lab has to be made again, or is empty: with another isolation, or one that others
 // have broken, every node would change its control groups, all links and names hang on the fabric, and
 // the host's scripts run before and after all else.
-func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
-	if scripts.HostScriptsDiffer(l.Lab, to, texts) || change.IsolationDiffers(l.Plan(), to) || l.FabricDead() {
-		return true, nil
+func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (why string, err error) {
+	switch {
+	case !l.State().Finished():
+		return "an up or apply before did not finish it", nil
+	case scripts.HostScriptsDiffer(l.Lab, to, texts):
+		return "the host's scripts are others", nil
+	case change.IsolationDiffers(l.Plan(), to):
+		return "isolation, or the CPUs that are isolated, are others", nil
+	case l.FabricDead():
+		return "the fabric is dead", nil
 	}
 	broken, err := check.Isolation(l.Lab)
-	return len(broken) > 0, err
+	if len(broken) > 0 {
+		return "others have changed its isolation", err
+	}
+	return "", err
 }
 
 // Apply changes the lab to another plan: it removes what the plan no longer has, makes what is new,
@@ -47,6 +57,9 @@ func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
 func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (change.Changes, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
+	}
+	if options.Announce == nil {
+		options.Announce = func(change.Changes) error { return nil }
 	}
 	ctx = journal.WithProgress(ctx, options.Progress)
 	to := options.Plan
@@ -66,20 +79,23 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (change.Changes, 
 	}
 	changes, err := l.apply(ctx, h, programs, options)
 	err = errors.Join(err, h.free())
-	if errors.Is(err, errUnfinished) || errors.Is(err, errWhole) {
-		return l.rebuild(ctx, options)
+	if errors.Is(err, errWhole) {
+		return l.rebuild(ctx, options, changes)
 	}
 	return changes, err
 }
 
 // rebuild replaces a lab in an unknown state: Up removes what the journal of the earlier start lists.
-func (l *Lab) rebuild(ctx context.Context, options ApplyOptions) (change.Changes, error) {
+func (l *Lab) rebuild(ctx context.Context, options ApplyOptions, changes change.Changes) (change.Changes, error) {
+	if err := options.Announce(changes); err != nil {
+		return change.Changes{}, err
+	}
 	lab, err := Up(ctx, UpOptions{Plan: options.Plan, Experiment: options.Experiment, Scripts: options.Scripts, Progress: options.Progress})
 	if err != nil {
 		return change.Changes{}, err
 	}
 	*l = *lab
-	return change.All(l.Plan()), nil
+	return changes, nil
 }
 
 func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (change.Changes, error) {
@@ -91,21 +107,22 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	if err != nil {
 		return change.Changes{}, err
 	}
-	if !l.State().Finished() {
-		return change.Changes{}, errUnfinished
+	if !plan.Same(now.Plan(), l.Plan()) {
+		return change.Changes{}, fmt.Errorf("another call has changed lab %q meanwhile; call nines apply again", l.Name())
 	}
 	*l = *now
-	whole, err := l.rebuilds(options.Plan, options.Scripts)
-	if err != nil {
-		return change.Changes{}, err
-	}
-	if whole {
-		// Without its settings a lab counts as unfinished.
-		return change.Changes{}, errors.Join(errWhole, os.Remove(l.State().Settings()))
-	}
 	options.Plan = change.KeepNames(l.Plan(), options.Plan)
 	changes, err := l.Changes(options.Plan, options.Scripts)
 	if err != nil {
+		return change.Changes{}, err
+	}
+	if changes.Whole != "" {
+		if err := os.Remove(l.State().Settings()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return changes, err
+		}
+		return changes, errWhole // without its settings a lab counts as unfinished
+	}
+	if err := options.Announce(changes); err != nil {
 		return change.Changes{}, err
 	}
 	if !changes.Empty() {
@@ -119,8 +136,8 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 // Changes says what Apply would change: what differs of the plans, and what has died or is not as planned,
 // which is rebuilt. The texts are those of the other plan's scripts.
 func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (change.Changes, error) {
-	if whole, err := l.rebuilds(to, texts); whole || err != nil {
-		return change.All(to), err
+	if why, err := l.rebuilds(to, texts); why != "" || err != nil {
+		return allAgain(l.Plan(), to, why), err
 	}
 	to = change.KeepNames(l.Plan(), to)
 	faults, err := l.allFaults()
@@ -129,5 +146,13 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (change.Changes, er
 	}
 	changes := change.Repair(l.Plan(), to, faults, l.Stopped)
 	changes.Outdated = l.outdated(to, changes.Begun())
+	changes.Differences = change.Differences(l.Plan(), to)
 	return changes, nil
+}
+
+// allAgain are the changes of a lab that is rebuilt.
+func allAgain(from, to *plan.Plan, why string) change.Changes {
+	all := change.All(to)
+	all.Whole, all.Differences = why, change.Differences(from, to)
+	return all
 }

@@ -171,6 +171,7 @@ func (l *Lab) toMake(c change.Changes) work {
 	for _, name := range c.Adjusted {
 		w.adjusted[name] = true
 	}
+	w.moved = change.Set(c.Moved)
 	for _, name := range c.Reconfigured {
 		w.interfaces[name] = true
 	}

@@ -76,6 +76,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"writing the names of nodes", b.writeNames},
 		{"making keys", b.makeKeys},
 		{"preparing network cards", b.prepareHardware},
+		{"moving nodes to other CPUs", b.moveNodes},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
 		{"starting virtual machines", b.bootGuests},

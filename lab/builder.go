@@ -43,6 +43,8 @@ type work struct {
 	services []plan.Node
 	// adjusted are nodes that stay and get other routes or sysctls.
 	adjusted map[string]bool
+	// moved are nodes that stay, and of which what runs moves to other CPUs.
+	moved map[string]bool
 	// received are nodes whose receive modes have to be set up.
 	received map[string]bool
 	// logins are nodes that stay and whose SSH server is started.

@@ -88,7 +88,7 @@ var mayImport = map[string][]string{
 		"lab/graph", "kernel/ledger", "kernel/packetfilter", "kernel/refusal", "kernel/thread"}), // in its tests
 	"lab/bmc":     slices.Concat(insiders, []string{"lab/check", "power"}),
 	"lab/capture": slices.Concat(insiders, []string{"kernel/packetfilter", "terminal"}),
-	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
+	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/isolate", "lab/link", "lab/node"},
 	"lab/service": slices.Concat(insiders, []string{"lab/check", "lab/health"}),
 	"lab/check":   slices.Concat(insiders, []string{"host/tune", "engine/client"}),
 	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},

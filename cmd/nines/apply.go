@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/change"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
@@ -28,7 +29,8 @@ func newApplyCommand() *cobra.Command {
 		Short:      "Change a running lab to match its file",
 		SuggestFor: []string{"redeploy", "update", "edit"},
 		Long: `Change a running lab to match its file: make what is new, remove what is gone, and keep
-the rest running with its processes. The output has one line for each change.
+the rest running, with its processes, names, addresses and CPUs. First apply prints the
+changes, and each value of what stays that becomes another: its old and its new one.
 
 A node starts afresh, in its network and with its links, if something changes that is fixed
 when it starts, such as its runtime, image, command, CPUs, memory, mounts or privileges. It is
@@ -36,7 +38,8 @@ rebuilt with its links only if its network changes; docs/labs.md lists what. A n
 died is restarted in its network, and a stopped node stays stopped. If the name of an image
 now refers to another image, the output says so, and 'nines restart --fresh' uses it.
 A change of isolation or of the host's scripts rebuilds the lab. A bridge or macvlan can
-gain and lose endpoints while the others stay connected.`,
+gain and lose endpoints while the others stay connected. The order in the file means
+nothing to a running lab, and a link without a name is known by its endpoints.`,
 		Example: `  nines apply lab.yaml
   nines apply lab.yaml --dry-run
   nines apply lab.yaml --set links.*.kind=xdp`,
@@ -53,35 +56,41 @@ gain and lose endpoints while the others stay connected.`,
 }
 
 func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
+	var l *lab.Lab
+	a.running = func(name string) (_ *plan.Plan, err error) {
+		if l, err = lab.Open(name); err != nil {
+			return nil, err
+		}
+		return l.Plan(), nil
+	}
 	p, err := a.plan()
 	if err != nil {
 		return err
 	}
-	l, err := lab.Open(p.Name)
-	if err != nil {
-		return err
-	}
-	var changes change.Changes
+	announce := func(c change.Changes) error { return command.PrintAs(out, a.format, c, writeChanges) }
 	if a.dryRun {
-		if changes, err = l.Changes(p.Plan, p.scripts); err != nil {
-			return err
-		}
-	} else {
-		if err := host.Missing(p.findings); err != nil {
-			return err
-		}
-		changes, err = l.Apply(ctx, lab.ApplyOptions{Plan: p.Plan, Experiment: p.text, Scripts: p.scripts, Progress: progressTo(progress)})
+		changes, err := l.Changes(p.Plan, p.scripts)
 		if err != nil {
 			return err
 		}
+		return announce(changes)
 	}
-	return command.PrintAs(out, a.format, changes, writeChanges)
+	if err := host.Missing(p.findings); err != nil {
+		return err
+	}
+	_, err = l.Apply(ctx, lab.ApplyOptions{Plan: p.Plan, Experiment: p.text, Scripts: p.scripts, Progress: progressTo(progress), Announce: announce})
+	return err
 }
 
 func writeChanges(out io.Writer, c change.Changes) error {
-	if c.Empty() && len(c.Outdated) == 0 {
+	if c.Empty() && len(c.Outdated)+len(c.Unreached)+len(c.Differences) == 0 {
 		_, err := terminal.Printf(out, "nothing to change\n")
 		return err
+	}
+	if c.Whole != "" {
+		if _, err := terminal.Printf(out, "the whole lab is rebuilt: %s\n", c.Whole); err != nil {
+			return err
+		}
 	}
 	for _, row := range []struct {
 		what  string
@@ -93,6 +102,7 @@ func writeChanges(out io.Writer, c change.Changes) error {
 		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
 		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps}, {"restarted services", c.RestartedServices},
 		{"nodes with new routes, sysctls or environment", c.Adjusted},
+		{"nodes that move to other CPUs", c.Moved},
 		{"reset receive modes", c.Received},
 		{"nodes with a new restart policy or health check", c.Watched},
 		{"restarted SSH servers", c.Logins},
@@ -126,8 +136,19 @@ func writeChanges(out io.Writer, c change.Changes) error {
 		}
 	}
 	if c.Hugepages {
-		_, err := terminal.Printf(out, "hugepage reservations change\n")
-		return err
+		if _, err := terminal.Printf(out, "hugepage reservations change\n"); err != nil {
+			return err
+		}
+	}
+	for _, one := range c.Unreached {
+		if _, err := terminal.Printf(out, "not reached: %s\n", one); err != nil {
+			return err
+		}
+	}
+	for _, one := range c.Differences {
+		if _, err := terminal.Printf(out, "  %s\n", one); err != nil {
+			return err
+		}
 	}
 	return nil
 }

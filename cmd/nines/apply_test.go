@@ -21,6 +21,10 @@ func TestEveryChangeIsWritten(t *testing.T) {
 				*f = []string{"dut"}
 			case *bool:
 				*f = true
+			case *string:
+				*f = "why"
+			case *[]change.Difference:
+				*f = []change.Difference{{Of: "dut", Key: "cpus", Old: "1", New: "2"}}
 			default:
 				t.Fatalf("a change of type %T: this test and writeChanges do not know it", f)
 			}

@@ -23,6 +23,8 @@ type labFile struct {
 	path string
 	sets []string
 	run  int
+	// running is as in planCall.
+	running func(name string) (*plan.Plan, error)
 }
 
 func (l *labFile) flags(c *cobra.Command) {
@@ -43,7 +45,7 @@ func (l *labFile) plan() (planned, error) {
 	if err != nil {
 		return planned{}, err
 	}
-	p, findings, err := planCall{file: l.path, run: l.run}.planOf(file)
+	p, findings, err := planCall{file: l.path, run: l.run, running: l.running}.planOf(file)
 	if err != nil {
 		return planned{}, err
 	}

@@ -24,6 +24,8 @@ type planCall struct {
 	host   string // a file; empty is this machine
 	run    int
 	format string
+	// running is the plan of the lab that is to change, by its name; nil: none is.
+	running func(name string) (*plan.Plan, error)
 }
 
 // planOutput is the JSON output: plan.json's keys and the findings. These describe the host right
@@ -114,7 +116,13 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 		}
 	}
 	exp := plan.WaitTogether(runs, inv)[p.run-1].Experiment
-	made, err := plan.Make(exp, inv)
+	var running *plan.Plan
+	if p.running != nil {
+		if running, err = p.running(exp.Name); err != nil {
+			return nil, nil, err
+		}
+	}
+	made, err := plan.Change(running, exp, inv)
 	if err != nil {
 		return nil, nil, run.Located(err)
 	}

@@ -130,6 +130,14 @@ func parseMask(status []byte) (Set, error) {
 	return nil, errors.New("its status has no Cpus_allowed_list")
 }
 
+// Bind lets the thread use these CPUs and no others; one that has ended needs none.
+func (t Thread) Bind(cpus Set) error {
+	if err := setMask(t.ID, cpus); err != nil && !proc.IsGone(err) {
+		return fmt.Errorf("move thread %d of process %d to CPUs %s: %w", t.ID, t.Process, cpus, err)
+	}
+	return nil
+}
+
 // setMask sets the CPUs that a thread may use.
 func setMask(id int, cpus Set) error {
 	var mask unix.CPUSet

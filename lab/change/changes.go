@@ -29,6 +29,8 @@ type Changes struct {
 	RestartedServices []string `json:"restarted_services,omitempty"`
 	// Adjusted are nodes that stay, with other routes, sysctls or environment.
 	Adjusted []string `json:"adjusted"`
+	// Moved are nodes that stay, and of which what runs moves to other CPUs.
+	Moved []string `json:"moved,omitempty"`
 	// Received are nodes that stay, with another receive mode of an interface.
 	Received []string `json:"received,omitempty"`
 	// Watched are nodes that stay, with another restart policy or health check, or whose watcher has
@@ -49,20 +51,26 @@ type Changes struct {
 	// Outdated are nodes that stay as they are, though the name of their image now means another. It is
 	// no change: RestartOptions.Fresh is one.
 	Outdated []string `json:"outdated,omitempty"`
+	// Unreached says what of the file does not reach nodes that stay. It is no change, either.
+	Unreached []string `json:"unreached,omitempty"`
+	// Whole is why the whole lab is rebuilt; empty where it is not.
+	Whole string `json:"whole,omitempty"`
+	// Differences are the values that change in what stays, or starts again: those of before, and the new ones.
+	Differences []Difference `json:"differences,omitempty"`
 }
 
 // Empty is true if nothing has to change.
 func (c *Changes) Empty() bool {
-	return !c.Hugepages && !c.Tuning && !c.Power && !c.Keys && len(c.Logins) == 0 && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.FreshNodes)+len(c.RestartedNodes)+
+	return c.Whole == "" && !c.Hugepages && !c.Tuning && !c.Power && !c.Keys && len(c.Logins) == 0 && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.FreshNodes)+len(c.RestartedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
-		len(c.Reconfigured)+len(c.RestartedApps)+len(c.RestartedServices)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
+		len(c.Reconfigured)+len(c.RestartedApps)+len(c.RestartedServices)+len(c.Adjusted)+len(c.Moved)+len(c.Received)+len(c.Watched) == 0
 }
 
 // OfPrograms is true if only programs change: services, and what nodes are made of.
 func (c *Changes) OfPrograms() bool {
 	rest := *c
-	rest.RestartedServices, rest.FreshNodes, rest.Outdated = nil, nil, nil
+	rest.RestartedServices, rest.FreshNodes = nil, nil
 	return !c.Empty() && rest.Empty()
 }
 

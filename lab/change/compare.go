@@ -29,6 +29,8 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.apps()
 	d.services()
 	d.received()
+	d.moved()
+	d.unreached()
 	d.Hugepages = reserved(from) != reserved(to)
 	d.Tuning = !tunedAlike(from, to)
 	d.Power = !plan.Same(from.Power, to.Power)
@@ -105,8 +107,8 @@ func (d *differ) rebuild(n plan.Node) {
 
 // differs is true for a node of which something changes that cannot change while it runs.
 func (d *differ) differs(old, n plan.Node) bool {
-	return !plan.Same(substance(old), substance(n)) || !plan.Same(node.WallsOf(old), node.WallsOf(n)) || d.seesNewSocket(n) ||
-		lost(old.Sysctls, n.Sysctls) || routes(old) != routes(n) || d.movesPod(old, n) || d.seesOtherFiles(old, n)
+	return !plan.Same(substance(d.movable(old, n)), substance(n)) || !plan.Same(node.WallsOf(old), node.WallsOf(n)) || d.seesNewSocket(n) ||
+		lost(old.Sysctls, n.Sysctls) || startsWith(n) && !plan.Same(old.Env, n.Env) || routes(old) != routes(n) || d.movesPod(old, n) || d.seesOtherFiles(old, n)
 }
 
 // seesNewSocket is true for a node with its own root file system that needs a socket's folder it
@@ -131,6 +133,9 @@ func (d *differ) seesOtherFiles(old, n plan.Node) bool {
 func (d *differ) movesPod(old, n plan.Node) bool {
 	return n.Remote() && (!plan.Same(old.Env, n.Env) || !plan.Same(d.from.Cluster, d.to.Cluster))
 }
+
+// startsWith is true for a node whose first process is the image's, which has had the node's environment since it began.
+func startsWith(n plan.Node) bool { return n.OCI != nil && n.OCI.Init != spec.InitOfNines }
 
 // substance is the part of a node that cannot change while it runs.
 func substance(n plan.Node) plan.Node {

@@ -25,7 +25,7 @@ func (d *differ) guests() {
 		if old == nil || d.renewed[n.Name] {
 			continue
 		}
-		differs := guestDiffers(*old, n)
+		differs := guestDiffers(d.movable(*old, n), n)
 		switch {
 		case d.guestsLinksChange(n, changed) || differs && !d.keepsNetwork(*old, n):
 			replaced[n.Name] = true

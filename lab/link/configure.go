@@ -99,22 +99,11 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	if err := ns.Do(func() error { return beginIPv6(n, i) }); err != nil {
 		return err
 	}
-	if err := removeOtherAddresses(handle, device, i.Addresses); err != nil {
-		return err
+	if ipv6Off(i) == "0" {
+		values["ipv6"] = "on"
 	}
-	for _, address := range i.Addresses {
-		parsed, err := netlink.ParseAddr(address)
-		if err != nil {
-			return fmt.Errorf("address %q: %w", address, err)
-		}
-		if parsed.IP.To4() == nil {
-			values["ipv6"] = "on"
-			// No duplicate address detection: the plan assigns each address once.
-			parsed.Flags = unix.IFA_F_NODAD
-		}
-		if err := handle.AddrReplace(device, parsed); err != nil {
-			return fmt.Errorf("add address %s: %w", address, err)
-		}
+	if err := setAddresses(handle, device, i.Addresses); err != nil {
+		return err
 	}
 	if err := handle.LinkSetUp(device); err != nil {
 		return fmt.Errorf("set up: %w", err)
@@ -160,22 +149,55 @@ func inFile(n plan.Node, i plan.Interface, s netns.Sysctl) string {
 	return s.Value
 }
 
+// setAddresses gives an interface its addresses. Those of an earlier plan go after: so an address with another prefix
+// length is always there, and its connections stay. With an address the kernel removes those that came to its subnet
+// after it (promote_secondaries in Documentation/networking/ip-sysctl.rst), which are therefore added again.
+func setAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) error {
+	if err := addAddresses(handle, device, wanted); err != nil {
+		return err
+	}
+	removed, err := removeOtherAddresses(handle, device, wanted)
+	if err != nil || !removed {
+		return err
+	}
+	return addAddresses(handle, device, wanted)
+}
+
+func addAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) error {
+	for _, address := range wanted {
+		parsed, err := netlink.ParseAddr(address)
+		if err != nil {
+			return fmt.Errorf("address %q: %w", address, err)
+		}
+		if parsed.IP.To4() == nil {
+			// No duplicate address detection: the plan assigns each address once.
+			parsed.Flags = unix.IFA_F_NODAD
+		}
+		if err := handle.AddrReplace(device, parsed); err != nil {
+			return fmt.Errorf("add address %s: %w", address, err)
+		}
+	}
+	return nil
+}
+
 // removeOtherAddresses removes addresses of an earlier plan; the kernel's own link-local addresses
 // stay.
-func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) error {
+func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) (removed bool, err error) {
 	have, err := netns.Whole(func() ([]netlink.Addr, error) { return handle.AddrList(device, unix.AF_UNSPEC) })
 	if err != nil {
-		return fmt.Errorf("list addresses: %w", err)
+		return false, fmt.Errorf("list addresses: %w", err)
 	}
 	for _, address := range have {
 		if address.IP.IsLinkLocalUnicast() || slices.Contains(wanted, address.IPNet.String()) {
 			continue
 		}
-		if err := handle.AddrDel(device, &address); err != nil {
-			return fmt.Errorf("remove address %s: %w", address.IPNet, err)
+		// One that the kernel has removed with another before is gone already.
+		if err := handle.AddrDel(device, &address); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+			return removed, fmt.Errorf("remove address %s: %w", address.IPNet, err)
 		}
+		removed = true
 	}
-	return nil
+	return removed, nil
 }
 
 // linkOf is the link of an interface.

@@ -27,8 +27,23 @@ func PlanOn(t testing.TB, text string, change func(*host.Inventory)) *plan.Plan 
 	return p
 }
 
+// Change plans the change of a running lab, on this host.
+func Change(t testing.TB, running *plan.Plan, text string) *plan.Plan {
+	t.Helper()
+	p, err := tryChange(t, running, text, func(*host.Inventory) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // TryPlan is PlanOn for plans that may be refused.
 func TryPlan(t testing.TB, text string, change func(*host.Inventory)) (*plan.Plan, error) {
+	t.Helper()
+	return tryChange(t, nil, text, change)
+}
+
+func tryChange(t testing.TB, running *plan.Plan, text string, change func(*host.Inventory)) (*plan.Plan, error) {
 	t.Helper()
 	file, err := spec.Load("test.yaml", []byte(text))
 	if err != nil {
@@ -46,5 +61,5 @@ func TryPlan(t testing.TB, text string, change func(*host.Inventory)) (*plan.Pla
 		t.Fatal(err)
 	}
 	change(inventory)
-	return plan.Make(experiment, inventory)
+	return plan.Change(running, experiment, inventory)
 }
