@@ -236,7 +236,7 @@ func (t *tracer) addPollers() {
 func pollers(states []receive.State, known []result.TracedThread, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
 	var list []result.TracedThread
 	for _, s := range states {
-		if s.RX == spec.ReceiveAwake {
+		if s.RX == spec.ReceiveAwake || s.Guest { // this kernel has no threads of a guest's
 			continue
 		}
 		for _, receives := range s.Threads {

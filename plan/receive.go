@@ -43,8 +43,9 @@ func (w *work) findReceiveModes() error {
 			if e.rx == spec.ReceiveInterrupt {
 				continue
 			}
-			if n.guest() || !e.kernel() || e.function.Driver != "" {
-				return at(&Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets this host's kernel does not receive", e.rx, e), "remove rx there"}, n.steps())
+			if !e.kernel() || !n.guest() && e.function.Driver != "" {
+				kernel := choose(n.guest(), "its guest's", "this host's")
+				return at(&Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets %s kernel does not receive", e.rx, e, kernel), "remove rx there"}, n.steps())
 			}
 			polls = polls || e.rx.Polls()
 		}

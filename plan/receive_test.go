@@ -116,6 +116,24 @@ func TestPollersAreBesideTheirNode(t *testing.T) {
 	}
 }
 
+// Polling threads in a virtual machine have CPUs of the guest, which the host's CPUs of the pollers run.
+func TestPollersInAGuestHaveItsCPUs(t *testing.T) {
+	exp := loadExperiment(t, "testdata/receive-isolated.yaml")
+	exp.Isolation = spec.IsolationAffinity
+	exp.Topology.Nodes["dut"].Runtime = spec.RuntimeVM
+	p, err := Make(exp, loadHost(t, "epyc-7551p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := findPlanned(t, p, "dut")
+	if n.VM.VCPUs != 2 || !n.VM.Pinned || !slices.Equal(n.RunOn(), slices.Concat(n.CPUs, n.Receive.CPUs)) {
+		t.Errorf("the guest has %d CPUs, run by %v; the node has %v and its pollers %v", n.VM.VCPUs, n.RunOn(), n.CPUs, n.Receive.CPUs)
+	}
+	if own, pollers := n.GuestCPUs(n.CPUs), n.GuestCPUs(n.Receive.CPUs); !slices.Equal(own, []int{0}) || !slices.Equal(pollers, []int{1}) {
+		t.Errorf("in the guest the node has CPUs %v and its pollers %v", own, pollers)
+	}
+}
+
 func findPlanned(t *testing.T, p *Plan, name string) Node {
 	t.Helper()
 	i := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Name == name })

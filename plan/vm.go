@@ -12,7 +12,7 @@ import (
 type VM struct {
 	spec.VM
 	// VCPUs is how many CPUs the guest has. Where the node has its own CPUs, vCPU i is pinned to
-	// the i-th of them; else all float over the node's CPUs.
+	// the i-th of RunOn; else all float over the node's CPUs.
 	VCPUs  int  `json:"vcpus"`
 	Pinned bool `json:"pinned"`
 	// EmulatorCPUs are for QEMU's other threads: the housekeeping CPUs.
@@ -26,13 +26,22 @@ type VM struct {
 	GuestHugepages int `json:"guest_hugepages,omitempty"`
 }
 
+// RunOn are the host's CPUs that run those of a guest, in order: the node's, and those of the threads in
+// the guest that poll on CPUs of their own.
+func (n Node) RunOn() []int {
+	if n.Receive != nil && n.Receive.CPUsExclusive {
+		return slices.Concat(n.CPUs, n.Receive.CPUs)
+	}
+	return n.CPUs
+}
+
 // GuestCPU converts a CPU of the plan to the number that the node's processes use: the guest's in a
 // virtual machine, elsewhere the host's; -1, for any, stays.
 func (n Node) GuestCPU(cpu int) int {
 	if n.VM == nil || cpu < 0 {
 		return cpu
 	}
-	if i := slices.Index(n.CPUs, cpu); n.VM.Pinned && i >= 0 {
+	if i := slices.Index(n.RunOn(), cpu); n.VM.Pinned && i >= 0 {
 		return i
 	}
 	return 0
@@ -177,6 +186,9 @@ func (w *work) vmResult(n *node) *VM {
 	switch {
 	case n.exclusive:
 		vm.VCPUs, vm.Pinned = len(n.cpus), true
+		if n.receive != nil && n.receive.CPUsExclusive {
+			vm.VCPUs += len(n.receive.CPUs)
+		}
 	case n.spec.CPUs > 0:
 		vm.VCPUs = n.spec.CPUs
 	}

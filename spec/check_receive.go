@@ -68,15 +68,12 @@ func (c *checker) received(endpoint string, link *Link, way Receive, at []string
 	if way == "" || way == ReceiveInterrupt || n == nil {
 		return
 	}
-	const others = "interrupt"
+	guest := n.Runtime.Descriptor().Guest // with a kernel of its own, whose devices all have NAPI
 	switch {
-	case n.Runtime.Descriptor().Guest:
-		c.fail(fmt.Sprintf("%q is in a virtual machine, whose own kernel receives its packets", endpoint), others,
-			"remove rx; in a guest that runs nines, nines kbp start does it there; "+inCase, at...)
-	case c.pastKernel(endpoint, link):
-		c.fail(fmt.Sprintf("DPDK opens %q and polls it itself: no kernel receives there", endpoint), others,
+	case guest && c.byDPDK[endpoint], !guest && c.pastKernel(endpoint, link):
+		c.fail(fmt.Sprintf("DPDK opens %q and polls it itself: no kernel receives there", endpoint), "interrupt",
 			"remove rx, or use another backend; "+inCaseOf("the backend"), at...)
-	case way.NeedsNAPI() && !link.Kind.Descriptor().End.HasNAPI():
+	case way.NeedsNAPI() && !guest && !link.Kind.Descriptor().End.HasNAPI():
 		c.fail(fmt.Sprintf("%q is a %s, which has no NAPI instance: its parent receives its packets", endpoint, link.Kind),
 			"interrupt, awake", "use kind: veth or bridge, or rx: awake; "+inCaseOf("the kind"), at...)
 	}

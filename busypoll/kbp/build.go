@@ -23,9 +23,12 @@ import (
 // source is the module's folder in kmod.Sources.
 const source = "kbp"
 
+// CacheVariable names the environment variable with nines' folder for what is kept.
+const CacheVariable = "NINES_CACHE_DIR"
+
 // CacheDir is the folder of built modules, below NINES_CACHE_DIR or /var/cache/nines.
 func CacheDir() string {
-	dir := os.Getenv("NINES_CACHE_DIR")
+	dir := os.Getenv(CacheVariable)
 	if dir == "" {
 		dir = "/var/cache/nines"
 	}

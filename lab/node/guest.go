@@ -18,8 +18,8 @@ type Guest interface {
 	Boot(ctx context.Context, p Place, machines []Machine) error
 	// StartEngine starts the engine in a guest with an environment; serve then gives it its tasks.
 	StartEngine(ctx context.Context, p Place, r *Running, env []string, serve func() error) error
-	// Devices asks a guest for its interfaces, in JSON.
-	Devices(ctx context.Context, p Place, r *Running) ([]byte, error)
+	// Ask runs a verb of nines-node in a guest with an input, and returns its output, in JSON.
+	Ask(ctx context.Context, p Place, r *Running, verb string, input []byte) ([]byte, error)
 	// ScriptRelay is the command that lets a guest's scripts reach nines, over its input and output; folder is
 	// that of the node's scripts in the guest.
 	ScriptRelay(folder string) []string

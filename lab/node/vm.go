@@ -34,7 +34,7 @@ func (vmRuntime) Check(n plan.Node) error {
 	if _, err := vm.FindProgram(); err != nil {
 		return err
 	}
-	for _, program := range []string{"nines-guest", "nines-node", "nines-engine", "nines-script"} {
+	for _, program := range []string{"nines-guest", "nines-node", "nines-engine", "nines-script", "nines-poller"} {
 		if _, err := Program(program); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (vmRuntime) BootSteps(n plan.Node) []string {
 	for i := range n.VM.VCPUs {
 		cpus := n.CPUs
 		if n.VM.Pinned {
-			cpus = cpus[i : i+1]
+			cpus = n.RunOn()[i : i+1]
 		}
 		steps = append(steps, fmt.Sprintf("pin CPU %d of the guest to CPUs %s", i, cpulist.Format(cpus)))
 	}

@@ -20,6 +20,9 @@ const (
 	// guestEngine and guestNode are the programs nines-engine and nines-node.
 	guestEngine = containerFolder + "/nines-engine"
 	guestNode   = containerFolder + "/nines-node"
+	// GuestPoller is nines-poller, and GuestCache has what is built for the guest's kernel (NINES_CACHE_DIR).
+	GuestPoller = containerFolder + "/nines-poller"
+	GuestCache  = containerFolder + "/cache"
 	// GuestScript is what scripts call, and guestScripts has the nodes' folders of scripts.
 	GuestScript  = containerFolder + "/nines-script"
 	guestScripts = "/run/nines-scripts"

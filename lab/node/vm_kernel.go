@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"nines.dev/nines/busypoll/kbp"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
@@ -82,7 +83,7 @@ func (p Place) guestInitrd(k *guestimage.Kernel) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	files, err := guestFiles()
+	files, err := guestFiles(k.Version)
 	if err != nil {
 		return "", err
 	}
@@ -104,34 +105,35 @@ func (p Place) guestInitrd(k *guestimage.Kernel) (string, error) {
 	return path, os.Rename(path+".new", path)
 }
 
-// guestFiles are busybox with its applets, the engine, nines-node and nines-script. What a guest needs
-// whose root is an image is in nines' own folder.
-func guestFiles() ([]guestimage.File, error) {
+// guestFiles are busybox with its applets, nines' programs for guests, and the module kbp if it was built for the guest's
+// kernel. What a guest needs whose root is an image is in nines' own folder.
+func guestFiles(kernel string) ([]guestimage.File, error) {
 	shell, err := guestShell()
 	if err != nil {
 		return nil, err
-	}
-	engine, err := Program("nines-engine")
-	if err != nil {
-		return nil, err
-	}
-	self, err := Program("nines-node")
-	if err != nil {
-		return nil, err
-	}
-	script, err := Program("nines-script")
-	if err != nil {
-		return nil, err
-	}
-	applets, err := exec.Command(shell, "--list").Output()
-	if err != nil {
-		return nil, fmt.Errorf("busybox --list: %w", err)
 	}
 	files := []guestimage.File{
 		{Name: "bin/busybox", Path: shell}, {Name: guestShellPath, Path: shell},
 		// An image may have no program to load the modules of its devices.
 		{Name: strings.TrimPrefix(containerFolder, "/") + "/modprobe", Target: "busybox"},
-		{Name: guestEngine, Path: engine}, {Name: guestNode, Path: self}, {Name: GuestScript, Path: script},
+	}
+	for _, name := range []string{guestEngine, guestNode, GuestScript, GuestPoller} {
+		program, err := Program(filepath.Base(name))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, guestimage.File{Name: name, Path: program})
+	}
+	if module, err := kbp.Find(kernel); err == nil {
+		below, err := filepath.Rel(filepath.Dir(kbp.CacheDir()), module)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, guestimage.File{Name: filepath.Join(GuestCache, below), Path: module})
+	}
+	applets, err := exec.Command(shell, "--list").Output()
+	if err != nil {
+		return nil, fmt.Errorf("busybox --list: %w", err)
 	}
 	for _, applet := range strings.Fields(string(applets)) {
 		if applet != "busybox" {

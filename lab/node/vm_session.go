@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/vm"
@@ -58,6 +59,9 @@ func inGuest(ctx context.Context, guest *vm.Machine, input []byte, argv ...strin
 	if err == nil && code != 0 {
 		err = fmt.Errorf("in the guest: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "nines-node: "))
 	}
+	if code == exit.Lacks {
+		err = exit.Lacksf("%w", err)
+	}
 	return stdout.Bytes(), err
 }
 
@@ -86,12 +90,12 @@ func (vmRuntime) StartEngine(ctx context.Context, p Place, r *Running, env []str
 	return nil
 }
 
-// Devices asks nines-node in the guest for its interfaces.
-func (vmRuntime) Devices(ctx context.Context, p Place, r *Running) ([]byte, error) {
+// Ask runs nines-node in the guest.
+func (vmRuntime) Ask(ctx context.Context, p Place, r *Running, verb string, input []byte) ([]byte, error) {
 	guest, err := p.session(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	defer guest.Close()
-	return inGuest(ctx, guest, nil, guestNode, "inspect")
+	return inGuest(ctx, guest, input, guestNode, verb)
 }

@@ -33,7 +33,7 @@ func pinVCPUs(n plan.Node, qemu proc.Identity, inside []int) error {
 	for i, thread := range threads {
 		cpus := n.CPUs
 		if n.VM.Pinned {
-			cpus = n.CPUs[i : i+1]
+			cpus = n.RunOn()[i : i+1]
 		}
 		if err := pin(thread, cpus); err != nil {
 			return fmt.Errorf("put CPU %d of the guest on CPUs %v: %w", i, cpus, err)

@@ -32,7 +32,7 @@ func Check(p *plan.Plan) (poller string, err error) {
 	}
 	features := busypoll.Probe()
 	for _, n := range p.Nodes {
-		if n.Receive == nil {
+		if n.Receive == nil || n.Guest() { // a guest's own kernel says so once it runs
 			continue
 		}
 		if len(n.ReceivedBy(spec.ReceiveBusyPoll)) > 0 {
@@ -79,10 +79,15 @@ func (m Maker) SetUp(ctx context.Context, again map[string]bool) error {
 		if n.Receive == nil || !again[n.Name] {
 			continue
 		}
-		if features == (busypoll.Features{}) {
-			features = busypoll.Probe()
+		var list []Record
+		if g := node.GuestOf(n); g != nil {
+			list, err = m.setUpGuest(ctx, g, n)
+		} else {
+			if features == (busypoll.Features{}) {
+				features = busypoll.Probe()
+			}
+			list, err = m.setUpNode(ctx, n, features)
 		}
-		list, err := m.setUpNode(ctx, n, features)
 		if err != nil {
 			return fmt.Errorf("node %q: %w", n.Name, err)
 		}
@@ -127,17 +132,17 @@ func (m Maker) setUpNode(ctx context.Context, n plan.Node, features busypoll.Fea
 	return records, nil
 }
 
-// receiveRequest is what the plan says about one receive mode.
+// receiveRequest is what the plan says about one receive mode, with the CPUs as the node numbers them.
 func receiveRequest(n plan.Node, way spec.Receive, interfaces []string) busypoll.Request {
 	r := n.Receive
 	request := busypoll.Request{Receive: way, Interfaces: interfaces}
 	switch way {
 	case spec.ReceiveAwake:
-		request.CPUs = r.AwakeCPUs
+		request.CPUs = n.GuestCPUs(r.AwakeCPUs)
 	case spec.ReceiveThreaded:
-		request.CPUs, request.Scheduling = r.CPUs, r.Threaded
+		request.CPUs, request.Scheduling = n.GuestCPUs(r.CPUs), r.Threaded
 	case spec.ReceiveBusyPoll:
-		request.CPUs, request.Scheduling, request.Mechanism = r.CPUs, r.Polling, r.Mechanism
+		request.CPUs, request.Scheduling, request.Mechanism = n.GuestCPUs(r.CPUs), r.Polling, r.Mechanism
 		request.Shared = !r.CPUsExclusive
 		request.Adaptive, request.Longest = r.Adaptive, time.Duration(r.Longest)
 	case spec.ReceiveInterrupt, spec.ReceiveSuspend:

@@ -1,9 +1,11 @@
 package receive
 
 import (
+	"errors"
 	"time"
 
 	"nines.dev/nines/busypoll"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/spec"
@@ -14,6 +16,9 @@ type State struct {
 	Node      string       `json:"node"`
 	Interface string       `json:"interface"`
 	RX        spec.Receive `json:"rx"`
+	// Guest is true for an interface in a virtual machine: the threads, their CPUs and the instances are those of its own
+	// kernel.
+	Guest bool `json:"guest,omitempty"`
 	// Mechanism is the mechanism in force, and Why says why this one.
 	Mechanism string `json:"mechanism"`
 	Why       string `json:"why,omitempty"`
@@ -73,15 +78,35 @@ func States(l *running.Lab) ([]State, error) {
 		return nil, err
 	}
 	list := []State{}
+	var inside []Record
 	for _, r := range records {
-		if r.Poller.PID > 0 {
-			r.readPoller()
-		} else if r.RX.Polls() {
-			readKernelThreads(l, &r)
-			r.readGuard()
+		if r.Guest {
+			inside = append(inside, r)
+			continue
 		}
-		findReplaced(l, &r)
+		r.readNow(func() (*netns.Namespace, error) { return namespaceOf(l, r.Node) })
 		list = append(list, r.State)
 	}
-	return list, nil
+	return append(list, guestStates(l, inside)...), nil
+}
+
+// errDead says that a node is dead.
+var errDead = errors.New("the node is dead")
+
+func namespaceOf(l *running.Lab, nodeName string) (*netns.Namespace, error) {
+	if of := l.Running(nodeName); of != nil && of.Alive() {
+		return of.Namespace()
+	}
+	return nil, errDead
+}
+
+// readNow reads what receives at an interface now, in the namespace that open returns.
+func (r *Record) readNow(open func() (*netns.Namespace, error)) {
+	if r.Poller.PID > 0 {
+		r.readPoller()
+	} else if r.RX.Polls() {
+		r.readKernelThreads(open)
+		r.readGuard()
+	}
+	r.findReplaced(open)
 }

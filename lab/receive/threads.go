@@ -12,17 +12,19 @@ import (
 
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/kernel/napi"
-	"nines.dev/nines/lab/running"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/spec"
 )
 
 // findReplaced notes a problem if the NAPI instances that were set up no longer exist.
-func findReplaced(l *running.Lab, r *Record) {
-	of := l.Running(r.Node)
-	if r.Problem != "" || len(r.NAPIs) == 0 || of == nil || !of.Alive() {
+func (r *Record) findReplaced(open func() (*netns.Namespace, error)) {
+	if r.Problem != "" || len(r.NAPIs) == 0 {
 		return
 	}
-	ns, err := of.Namespace()
+	ns, err := open()
+	if errors.Is(err, errDead) {
+		return
+	}
 	if err != nil {
 		r.Problem = err.Error()
 		return
@@ -98,13 +100,8 @@ func lastLine(path string) string {
 }
 
 // readKernelThreads finds the kernel threads that receive.
-func readKernelThreads(l *running.Lab, r *Record) {
-	of := l.Running(r.Node)
-	if of == nil || !of.Alive() {
-		r.Problem = "the node is dead"
-		return
-	}
-	ns, err := of.Namespace()
+func (r *Record) readKernelThreads(open func() (*netns.Namespace, error)) {
+	ns, err := open()
 	if err != nil {
 		r.Problem = err.Error()
 		return

@@ -26,7 +26,7 @@ func (l *Lab) DevicesIn(ctx context.Context, n plan.Node) ([]link.Device, error)
 
 // guestDevices are the interfaces in a guest.
 func (l *Lab) guestDevices(ctx context.Context, g node.Guest, nodeName string) ([]link.Device, error) {
-	text, err := g.Devices(ctx, l.Place(""), l.Running(nodeName))
+	text, err := g.Ask(ctx, l.Place(""), l.Running(nodeName), "inspect", nil)
 	if err != nil {
 		return nil, err
 	}

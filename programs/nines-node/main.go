@@ -1,6 +1,7 @@
 // Command nines-node connects a virtual machine with its node. In the guest it sets up the
-// interfaces (setup), prints what they are (inspect), joins the engine's control socket
-// to a virtio-serial port (relay), lets scripts reach nines (scripts), and people log in (sshd). On the host it runs a command in the guest (enter): it
+// interfaces (setup) and their receive modes (receive), prints what they are (inspect) and what receives there
+// (received), joins the engine's control socket to a virtio-serial port (relay), lets scripts reach nines (scripts),
+// and people log in (sshd). On the host it runs a command in the guest (enter): it
 // stands for that command, as nines-init does for other nodes, with its input, output,
 // terminal and exit code.
 //
@@ -10,11 +11,16 @@ package main
 import (
 	"fmt"
 	"os"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/receive"
 )
 
 const usage = `usage: nines-node enter --machine FILE [--group] [--dir DIR] [--env NAME=VALUE]... -- COMMAND [ARGUMENT]...
        nines-node setup < PLAN
        nines-node inspect
+       nines-node receive < NODE
+       nines-node received < RECORDS
        nines-node relay
        nines-node scripts FOLDER
        nines-node sshd --address ADDRESS:PORT --folder FOLDER
@@ -41,6 +47,10 @@ func main() {
 		err = setup(os.Stdin, os.Stdout)
 	case "inspect":
 		err = inspect(os.Stdout)
+	case receive.GuestSetUp:
+		err = setUpReceiving(os.Stdin, os.Stdout)
+	case receive.GuestNow:
+		err = received(os.Stdin, os.Stdout)
 	case "relay":
 		err = relay()
 	case "sshd":
@@ -53,6 +63,9 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "nines-node:", err)
+		if exit.Code(err) == exit.Lacks {
+			os.Exit(exit.Lacks)
+		}
 		os.Exit(exitFailed)
 	}
 }
