@@ -24,10 +24,12 @@ type Document struct {
 	// Started is when the measurements began; zero before.
 	Started time.Time `json:"started,omitzero"`
 	// Command is what was called, as a user types it.
-	Command string        `json:"command,omitempty"`
-	Quick   bool          `json:"quick"`
-	Host    HostDocument  `json:"host"`
-	Papers  []PaperClaims `json:"papers"`
+	Command string `json:"command,omitempty"`
+	Quick   bool   `json:"quick"`
+	// Data is the folder of published measurements; empty: none.
+	Data   string        `json:"data,omitempty"`
+	Host   HostDocument  `json:"host"`
+	Papers []PaperClaims `json:"papers"`
 }
 
 // HostDocument is the machine, as a reader of a table wants to know it.
@@ -68,17 +70,19 @@ type ClaimDocument struct {
 	Missing []string `json:"missing"`
 	Differs []string `json:"differs"`
 	Figure  string   `json:"figure,omitempty"`
+	// Data are the published files, by names, that the claim is judged by.
+	Data map[string]Data `json:"data,omitempty"`
 	*Judged
 }
 
 // NewDocument describes papers on a host.
 func NewDocument(papers []Paper, h Host, quick bool) *Document {
-	d := &Document{Schema: Schema, Quick: quick, Host: hostDocument(h.Inventory), Papers: []PaperClaims{}}
+	d := &Document{Schema: Schema, Quick: quick, Data: h.Data, Host: hostDocument(h.Inventory), Papers: []PaperClaims{}}
 	for _, p := range papers {
 		one := PaperClaims{ID: p.ID, Authors: p.Authors, Title: p.Title, In: p.In, Year: p.Year, SetUp: p.SetUp, Differs: list(p.Differs), Claims: []ClaimDocument{}}
 		for _, c := range p.Claims {
 			described := ClaimDocument{ID: c.ID, Source: c.Source, Claim: c.Text, Kind: c.Kind, Published: list(c.Published), Needs: c.NeedsText(h), Holds: list(c.Holds),
-				TakesS: c.Takes(quick).Seconds(), Missing: list(c.Missing(h)), Differs: list(c.Differs), Figure: c.Figure}
+				TakesS: c.Takes(quick).Seconds(), Missing: list(c.Missing(h)), Differs: list(c.Differs), Figure: c.Figure, Data: c.Data}
 			if c.Measure != nil {
 				described.Experiment = "examples/" + c.Measure.Experiment
 			}

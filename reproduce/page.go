@@ -5,7 +5,9 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"nines.dev/nines/report/figure"
 	"nines.dev/nines/result"
@@ -39,33 +41,55 @@ func (d *Document) WritePage(w io.Writer, at int, dir string) error {
 	data := pageData{Document: d, Paper: d.Papers[at]}
 	for _, c := range data.Paper.Claims {
 		one := pageClaim{ClaimDocument: c}
-		if c.Judged != nil && c.Result != "" {
+		switch {
+		case c.Judged != nil && c.Result != "":
 			one.Report = filepath.ToSlash(filepath.Join(c.Result, result.ReportFile))
-			one.draw(filepath.Join(dir, c.Result))
+			one.draw(one.measured(filepath.Join(dir, c.Result)))
+		case c.Judged != nil && len(c.Expected) > 0:
+			one.draw(one.published(d.Data, data.Paper.Cite()))
 		}
 		data.Claims = append(data.Claims, one)
 	}
 	return page.Execute(w, data)
 }
 
-// draw draws the figure of the claim. Where there is nothing to draw, the page has none: the values are there.
-func (c *pageClaim) draw(dir string) {
+// measured is the figure of the result in a folder, with the published points that its experiment has.
+func (c *pageClaim) measured(dir string) (*figure.Figure, error) {
 	r, err := result.Open(dir)
 	if err != nil {
-		c.Notes = []string{err.Error()}
-		return
+		return nil, err
 	}
 	kind := figure.HDR
 	if c.Figure != "" {
 		kind = figure.Kind(c.Figure)
 	}
-	f, err := figure.Of([]figure.Input{{Result: r}}, figure.Options{Kind: kind})
-	if err != nil {
-		c.Notes = []string{err.Error()}
-		return
+	return figure.Of([]figure.Input{{Result: r}}, figure.Options{Kind: kind})
+}
+
+// published is the figure of the published percentiles below a folder.
+func (c *pageClaim) published(root, source string) (*figure.Figure, error) {
+	o := figure.Options{Kind: figure.HDR}
+	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
+		one := c.Data[name]
+		if one.Percentiles == "" {
+			continue
+		}
+		p, err := figure.ReadPublished(filepath.Join(root, one.Percentiles), name, source)
+		if err != nil {
+			return nil, err
+		}
+		o.Published = append(o.Published, p)
 	}
+	return figure.Of(nil, o)
+}
+
+// draw draws a figure. Where there is nothing to draw, the page says why: the values are there.
+func (c *pageClaim) draw(f *figure.Figure, err error) {
 	var drawn bytes.Buffer
-	if err := f.Write(&drawn, "svg", figure.Size{Width: figure.PageWidth}); err != nil {
+	if err == nil {
+		err = f.Write(&drawn, "svg", figure.Size{Width: figure.PageWidth})
+	}
+	if err != nil {
 		c.Notes = []string{err.Error()}
 		return
 	}

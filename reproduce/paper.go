@@ -86,8 +86,8 @@ type Quick struct {
 // Data is a published file, or a pair of captures.
 type Data struct {
 	// Percentiles is a file of percentiles, as the cgroups-nfv evaluation writes them.
-	Percentiles string `yaml:"percentiles"`
+	Percentiles string `yaml:"percentiles" json:"percentiles,omitempty"`
 	// Pre and Post are captures before and behind what was measured.
-	Pre  string `yaml:"pre"`
-	Post string `yaml:"post"`
+	Pre  string `yaml:"pre" json:"pre,omitempty"`
+	Post string `yaml:"post" json:"post,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"nines.dev/nines/host"
 )
@@ -102,5 +103,25 @@ func TestRunsAreShared(t *testing.T) {
 	}
 	if text := strings.Join(got, "; "); text != "p 1, p 3, q 4; p 2; p 1, q 4; p 2; p 3" {
 		t.Error(text)
+	}
+}
+
+// TestQuickFitsIntoHalfAnHour: the short forms of all claims that two CPUs can decide, with the programs that Debian has.
+func TestQuickFitsIntoHalfAnHour(t *testing.T) {
+	papers, err := Papers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Host{Inventory: &host.Inventory{AllowedCPUs: []int{0, 1}}}
+	for _, name := range []string{host.FeatureTestpmd, host.FeatureOVSDPDK, host.FeatureXDPVeth} {
+		h.Inventory.Features = append(h.Inventory.Features, host.Feature{Name: name, State: host.StateYes})
+	}
+	var sum time.Duration
+	runs := Runs(papers, h, true)
+	for _, r := range runs {
+		sum += r.Claims[0].Claim.Takes(true)
+	}
+	if len(runs) < 10 || sum > 25*time.Minute { // a busy host takes longer
+		t.Errorf("%d measurements in %v", len(runs), sum)
 	}
 }

@@ -141,12 +141,20 @@ func (k reproduceCall) run(ctx context.Context, args []string, stdout, stderr io
 	if !k.measures() {
 		return k.print(d, len(args) > 0, stdout)
 	}
+	runs := reproduce.Runs(papers, h, k.quick)
+	if err := host.Missing(host.Check(inventory, host.Needs{Root: len(runs) > 0})); err != nil {
+		return err
+	}
 	d.Started, d.Command = time.Now().UTC().Truncate(time.Second), k.called
 	dir, err := k.folder(d.Started)
 	if err != nil {
 		return err
 	}
-	failed := k.judge(ctx, papers, h, d, dir, stderr)
+	judged, failed := reproduce.JudgeData(ctx, papers, h)
+	d.Add(judged...)
+	if failed == nil {
+		failed = k.judge(ctx, runs, d, dir, stderr)
+	}
 	d.Close()
 	if err := keep(d, dir); err != nil {
 		return errors.Join(failed, err)
@@ -193,13 +201,7 @@ func (k reproduceCall) folder(started time.Time) (string, error) {
 }
 
 // judge measures what decides the claims, and notes the verdicts. What was judged before an error stays.
-func (k reproduceCall) judge(ctx context.Context, papers []reproduce.Paper, h reproduce.Host, d *reproduce.Document, dir string, stderr io.Writer) error {
-	judged, err := reproduce.JudgeData(ctx, papers, h)
-	if err != nil {
-		return err
-	}
-	d.Add(judged...)
-	runs := reproduce.Runs(papers, h, k.quick)
+func (k reproduceCall) judge(ctx context.Context, runs []reproduce.Run, d *reproduce.Document, dir string, stderr io.Writer) error {
 	for i, r := range runs {
 		terminal.Printf(stderr, "%d/%d  %s\n", i+1, len(runs), r)
 		judged, err := k.measure(ctx, r, dir, stderr)
@@ -336,7 +338,7 @@ func (k reproduceCall) print(d *reproduce.Document, claims bool, stdout io.Write
 func verdictsOf(d *reproduce.Document) error {
 	differ, open := d.Total(reproduce.Different), d.Total(reproduce.NotDecidable)
 	all := differ + open + d.Total(reproduce.Held)
-	text := fmt.Errorf("of %s %d hold, %d differ, %d are not decidable here", terminal.Count(all, "claim"), all-differ-open, differ, open)
+	text := fmt.Errorf("%s: %d held, %d different, %d not decidable here", terminal.Count(all, "claim"), all-differ-open, differ, open)
 	switch {
 	case differ > 0:
 		return exit.With(exit.Violated, text)
