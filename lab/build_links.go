@@ -2,9 +2,11 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -57,6 +59,11 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		}
 		if err := b.site.Configure(ctx, n, todo, goneRoutes(before.Node(n.Name), n)); err != nil {
 			return err
+		}
+		if w.adjusted[n.Name] && check.Settled(n) {
+			if err := errors.Join(b.site.MendRouting(n), check.MendSysctls(b.Lab.Lab, n)); err != nil {
+				return err
+			}
 		}
 		return b.sysctls(n)
 	})

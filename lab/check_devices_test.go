@@ -84,6 +84,19 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 		{"a sysctl", words("sysctl -q -w net.core.somaxconn=78"), node, "node a", "has the sysctl net.core.somaxconn=78, and 77 was set"},
 		{"a sysctl of another kind", []string{"sysctl", "-q", "-w", "net.ipv4.tcp_rmem=4096 87380 6291455"}, node, "node a", "has the sysctl net.ipv4.tcp_rmem=4096 87380 6291455"},
 		{"a sysctl of the ipc namespace", words("nsenter --ipc --target %d sysctl -q -w kernel.msgmax=9001", lab.PID("a")), node, "node a", "has the sysctl kernel.msgmax=9001, and 9000 was set"},
+		{"a sysctl that the file does not set", words("sysctl -q -w net.ipv4.tcp_congestion_control=reno"), node, "node a", "has the sysctl net.ipv4.tcp_congestion_control=reno, and "},
+		{"a sysctl of one interface", words("sysctl -q -w net.ipv4.conf.lan.rp_filter=1"), node, "node a", "has the sysctl net.ipv4.conf.lan.rp_filter=1, and it was 0"},
+		{"a sysctl that changes others", words("sysctl -q -w net.ipv4.ip_forward=1"), node, "node a", "has the sysctl net.ipv4.ip_forward=1, and 0 was set"},
+		{"an address more", words("ip address add 10.66.0.1/24 dev lan"), node, "interface a:lan", "has the address 10.66.0.1/24, and the file does not list it"},
+		{"an address of the loopback", words("ip address add 10.66.0.1/32 dev lo"), node, "node a", "has the address 10.66.0.1/32 at lo"},
+		{"a route more", words("ip route add 10.67.0.0/24 dev lan"), node, "node a", "has the route 10.67.0.0/24 dev lan, and the file does not list it"},
+		{"a blackhole", words("ip route add blackhole 10.68.0.0/24"), node, "node a", "has the route blackhole 10.68.0.0/24"},
+		{"a route of another table", words("ip route add 10.67.0.0/24 dev lan table 77"), node, "node a", "has the route 10.67.0.0/24 dev lan table 77"},
+		{"an unreachable network of IPv6", words("ip -6 route add unreachable 2001:db8::/32"), node, "node a", "has the route unreachable 2001:db8::/32"},
+		{"a rule of routing", words("ip rule add from 10.0.0.0/8 table 77"), node, "node a", "has the rule of routing ip rule"},
+		{"a rule that prohibits", words("ip rule add to 10.0.0.0/8 prohibit"), node, "node a", "has the rule of routing ip rule"},
+		{"a rule less", words("ip rule del priority 32767"), node, "node a", "has lost the rule of routing ip rule 32767"},
+		{"an interface more", words("ip link add more up type veth peer name less"), node, "node a", "has the interface more, and the file does not list it"},
 		{"IPv6", words("sysctl -q -w net.ipv6.conf.lan.disable_ipv6=0"), node, "interface a:lan", "has disable_ipv6=0, and 1 was set"},
 		{"an offload", words("ethtool -K lan tx on gso on"), node, "interface a:lan", "but was set to off"},
 		{"a macvlan in another mode", words("ip link set dev m type macvlan mode vepa"), node, "interface a:m", "is no longer a macvlan in bridge mode"},
@@ -102,6 +115,15 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 		{"a parent that is down", words("ip link set %s down", device("m")), fabric, "link m", "is gone, or down"},
 	} {
 		t.Run(d.what, func(t *testing.T) { foundAndMended(t, lab, comparedLab, d) })
+	}
+	for _, d := range []damage{
+		{"a filter of iptables", words("iptables-legacy -A INPUT -s 10.0.0.1 -j DROP"), node, "node a", "filters packets (iptables filter INPUT: 1 rule)"},
+		{"a filter of nftables", words("iptables-nft -A INPUT -s 10.0.0.1 -j DROP"), node, "node a", "filters packets (nft ip filter INPUT: 1 rule)"},
+	} {
+		t.Run(d.what, func(t *testing.T) {
+			labtest.Require(t, d.do[0], exec.Command("unshare", "-n", d.do[0], "-L").Run() == nil) // not every kernel has both
+			foundAndMended(t, lab, comparedLab, d)
+		})
 	}
 }
 

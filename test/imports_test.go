@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"kernel/hugepages":    {"kernel/boot", "kernel/ledger", "fault"},
 	"kernel/tasks":        {"kernel/proc", "kernel/replace", "fault"},
 	"kernel/napi":         {"kernel/ethtool", "kernel/netns"}, // netns: in its tests
+	"kernel/netfilter":    {"kernel/netns"},                   // in its tests
 	"kernel/ethtool":      {"kernel/netns"},                   // in its tests
 	"kernel/pci":          {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
 
@@ -90,7 +91,7 @@ var mayImport = map[string][]string{
 	"lab/capture": slices.Concat(insiders, []string{"kernel/packetfilter", "terminal"}),
 	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/isolate", "lab/link", "lab/node"},
 	"lab/service": slices.Concat(insiders, []string{"lab/check", "lab/health"}),
-	"lab/check":   slices.Concat(insiders, []string{"host/tune", "engine/client"}),
+	"lab/check":   slices.Concat(insiders, []string{"host/tune", "engine/client", "kernel/netfilter"}),
 	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
 	"lab/control": {"power", "lab/state"},
 	"lab/disturb": slices.Concat(insiders, []string{"lab/check"}),

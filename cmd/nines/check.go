@@ -18,10 +18,11 @@ func newCheckCommand() *cobra.Command {
 		Short:      "Compare a lab with its plan",
 		SuggestFor: []string{"diff", "drift"},
 		Long: `Compare a lab with its plan, item by item: the fabric, nodes with their
-routes and sysctls, engines, which are asked whether they serve, interfaces with their
-state, addresses, neighbours, impairments, offloads, XDP programs and receive mode, links
-with their bridges, programs, ports and ends outside the nodes, disturbances, the lab's
-own CPUs, and the host's settings. It changes nothing. A stopped node is not a fault.
+routes, sysctls and filters of packets, engines, which are asked whether they serve,
+interfaces with their state, addresses, neighbours, impairments, offloads, XDP programs
+and receive mode, links with their bridges, programs, ports and ends outside the nodes,
+disturbances, the lab's own CPUs, and the host's settings. It changes nothing. A stopped
+node is not a fault.
 
 The exit code is 0 if all is as planned, and 1 otherwise; nines apply repairs most faults.
 nines run checks a lab in the same way after each trial.`,

@@ -115,7 +115,15 @@ func (c *deviceCheck) node(n plan.Node) {
 		return
 	}
 	c.fail(err)
-	problems = append(problems, changed...)
+	problems = append(append(problems, changed...), foreign(n, view)...)
+	more, err := c.added(n, view)
+	c.fail(err)
+	if len(more) > 0 {
+		c.faults = append(c.faults, Fault{
+			Of: n.Name, Part: "node " + n.Name, Problem: "node " + n.Name + " " + strings.Join(append(problems, more...), ", "), Remedy: RemakeNode, Target: n.Name,
+		})
+		return
+	}
 	if len(problems) > 0 {
 		c.faults = append(c.faults, Fault{
 			Of: n.Name, Part: "node " + n.Name, Problem: "node " + n.Name + " " + strings.Join(problems, ", "), Remedy: AdjustNode, Target: n.Name,
@@ -150,6 +158,11 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	problem, remedy := compareDevice(i, device, elsewhere && device != nil && device.Up, ChangesItself(n) && i.Link != spec.ManagementLink)
 	if problem == "" && planned != nil {
 		problem, remedy = c.deeper(n, i, *planned, e, view)
+	}
+	if problem == "" && Settled(n) {
+		if address := foreignAddress(i, device, followsRouters(n)); address != "" {
+			problem, remedy = "has the address "+address+", and the file does not list it", Reconfigure
+		}
 	}
 	if problem == "" {
 		return

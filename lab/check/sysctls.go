@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,17 +16,25 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// plannedSysctls are the sysctls that are set in a node.
-func plannedSysctls(n plan.Node) []string {
+// keptOf are the sysctls that are set in a node, and those that it has from the host where all are compared.
+func keptOf(p *plan.Plan, n plan.Node) []string {
 	wanted := n.AppSysctls()
 	maps.Copy(wanted, n.Sysctls)
-	return slices.Sorted(maps.Keys(wanted))
+	names := slices.Collect(maps.Keys(wanted))
+	for _, name := range fromHost {
+		planned := slices.ContainsFunc(names, func(other string) bool { return netns.SysctlPath(other) == netns.SysctlPath(name) })
+		if !planned && swept(p, n) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // sysctlsNow reads the planned sysctls of a running node. Those that cannot be read, as some can only be
 // written, are left out.
 func sysctlsNow(l *running.Lab, n plan.Node) (map[string]string, error) {
-	names := plannedSysctls(n)
+	names := keptOf(l.Plan(), n)
 	r := l.Running(n.Name)
 	if len(names) == 0 || r == nil {
 		return nil, nil
@@ -67,6 +74,9 @@ func KeepSysctls(l *running.Lab) error {
 		return err
 	}
 	kept := map[string]map[string]string{}
+	if kept[running.FabricNode], err = untouchedInFabric(l, all[running.FabricNode]); err != nil {
+		return err
+	}
 	for _, n := range l.Plan().Nodes {
 		if n.Apart() {
 			continue
@@ -77,7 +87,7 @@ func KeepSysctls(l *running.Lab) error {
 		}
 		// Those of a node that is stopped now are as they were.
 		for name, value := range all[n.Name] {
-			if _, has := now[name]; !has && slices.Contains(plannedSysctls(n), name) && now != nil {
+			if _, has := now[name]; !has && slices.Contains(keptOf(l.Plan(), n), name) && now != nil {
 				now[name] = value
 			}
 		}
@@ -85,10 +95,24 @@ func KeepSysctls(l *running.Lab) error {
 			kept[n.Name] = now
 		}
 	}
-	if len(kept) == 0 {
-		return state.AbsentIsFine(os.Remove(l.State().Sysctls()))
-	}
 	return state.WriteJSON(l.State().Sysctls(), kept)
+}
+
+// untouchedInFabric are the sysctls that settled nodes begin with. The fabric is a network like theirs: what it has when
+// the lab comes up counts for good.
+func untouchedInFabric(l *running.Lab, before map[string]string) (values map[string]string, err error) {
+	if len(before) > 0 {
+		return before, nil
+	}
+	ns, err := netns.OfProcess(l.Fabric().PID)
+	if err != nil {
+		return nil, err
+	}
+	defer ns.Close()
+	return values, ns.Do(func() error {
+		values, err = untouchedSysctls()
+		return err
+	})
 }
 
 func keptSysctls(l *running.Lab) (map[string]map[string]string, error) {
@@ -105,7 +129,8 @@ func changedSysctls(l *running.Lab, n plan.Node) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compareSysctls(kept[n.Name], now), nil
+	touched, err := touchedSysctls(l, n, kept[running.FabricNode])
+	return append(compareSysctls(kept[n.Name], now), touched...), err
 }
 
 // compareSysctls is pure. A sysctl that cannot be read now, as its node is stopped, does not differ.
@@ -113,7 +138,7 @@ func compareSysctls(kept, now map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
 		if value, has := now[name]; has && value != kept[name] {
-			list = append(list, fmt.Sprintf("has the sysctl %s=%s, and %s was set", name, value, kept[name]))
+			list = append(list, fmt.Sprintf("has the sysctl %s=%s, and %s was set", dotted(name), value, kept[name]))
 		}
 	}
 	return list

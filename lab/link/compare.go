@@ -183,12 +183,14 @@ func (v *View) LostRoutes(planned []spec.Route) []spec.Route {
 }
 
 func (v *View) has(r spec.Route) bool {
-	to, via := destination(r), net.ParseIP(r.Via)
-	return slices.ContainsFunc(v.routes[to], func(has netlink.Route) bool {
-		return has.Type == unix.RTN_UNICAST &&
-			(r.Via == "" || has.Gw.Equal(via)) && (r.Via != "" || has.Gw == nil) &&
-			(r.Interface == "" || has.LinkIndex == v.indexes[r.Interface])
-	})
+	return slices.ContainsFunc(v.routes[destination(r)], func(has netlink.Route) bool { return v.is(has, r) })
+}
+
+// is true for a route of the kernel that a file's asks for; both lead to the same.
+func (v *View) is(has netlink.Route, r spec.Route) bool {
+	return has.Type == unix.RTN_UNICAST &&
+		(r.Via == "" || has.Gw.Equal(net.ParseIP(r.Via))) && (r.Via != "" || has.Gw == nil) &&
+		(r.Interface == "" || has.LinkIndex == v.indexes[r.Interface])
 }
 
 // destination is where a route of a file leads; zero for one that is none.

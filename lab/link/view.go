@@ -21,6 +21,12 @@ type View struct {
 	at      map[string]int
 	routes  map[netip.Prefix][]netlink.Route
 	indexes map[string]int
+	// everyRoute are those of all tables, rules those of all families; families are what the kernel has.
+	everyRoute []netlink.Route
+	rules      []netlink.Rule
+	families   []int
+	// loopback are the addresses of the loopback.
+	loopback []string
 }
 
 // Seen is a device of a View.
@@ -103,15 +109,8 @@ func look(ns *netns.Namespace, handle *netlink.Handle) (*View, error) {
 		return nil, fmt.Errorf("list neighbours: %w", err)
 	}
 	v := &View{routes: map[netip.Prefix][]netlink.Route{}, indexes: map[string]int{}}
-	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		routes, err := netns.Whole(func() ([]netlink.Route, error) { return handle.RouteList(nil, family) })
-		if err != nil && !isUnsupported(err) {
-			return nil, fmt.Errorf("list routes: %w", err)
-		}
-		for _, r := range routes {
-			to := routePrefix(r)
-			v.routes[to] = append(v.routes[to], r)
-		}
+	if err := v.readRouting(handle); err != nil {
+		return nil, err
 	}
 	names := map[int]string{}
 	for _, l := range links {
@@ -129,6 +128,11 @@ func look(ns *netns.Namespace, handle *netlink.Handle) (*View, error) {
 	for _, l := range links {
 		a := l.Attrs()
 		if a.Name == "lo" {
+			lo, err := inspect(handle, l)
+			if err != nil {
+				return nil, err
+			}
+			v.loopback = lo.Addresses
 			continue
 		}
 		s := Seen{link: l, Up: a.RawFlags&unix.IFF_UP != 0, Master: names[a.MasterIndex], qdiscs: qdiscsOf[a.Index], neighbours: neighboursOf[a.Index]}
@@ -168,6 +172,36 @@ func look(ns *netns.Namespace, handle *netlink.Handle) (*View, error) {
 		}
 		return nil
 	})
+}
+
+// readRouting reads the routes and rules of a namespace.
+func (v *View) readRouting(handle *netlink.Handle) error {
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		routes, err := netns.Whole(func() ([]netlink.Route, error) {
+			return handle.RouteListFiltered(family, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
+		})
+		if isUnsupported(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("list routes: %w", err)
+		}
+		v.everyRoute = append(v.everyRoute, routes...)
+		for _, r := range routes {
+			if to := routePrefix(r); r.Table == unix.RT_TABLE_MAIN && v.routes != nil {
+				v.routes[to] = append(v.routes[to], r)
+			}
+		}
+		rules, err := netns.Whole(func() ([]netlink.Rule, error) { return handle.RuleList(family) })
+		if isUnsupported(err) { // a kernel without rules of routing
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("list rules of routing: %w", err)
+		}
+		v.rules, v.families = append(v.rules, rules...), append(v.families, family)
+	}
+	return nil
 }
 
 // attached is the program of a device; nil for none, and for one that has just gone.

@@ -29,7 +29,7 @@ func (p Place) Halt(ctx context.Context, n plan.Node, r *Running) error {
 	if n.OCI != nil {
 		return p.haltImage(ctx, n, r)
 	}
-	if !usesSystemd(n) {
+	if !UsesSystemd(n) {
 		return nil
 	}
 	if err := r.Signal(systemdHalt); err != nil {

@@ -58,7 +58,7 @@ func (r lxcRuntime) checkAgain(p Place, n plan.Node) error {
 }
 
 func checkInit(n plan.Node) error {
-	if !usesSystemd(n) {
+	if !UsesSystemd(n) {
 		return nil
 	}
 	_, err := checkSystemd()
@@ -146,7 +146,7 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	var systemd *net.UnixConn
-	if usesSystemd(n) {
+	if UsesSystemd(n) {
 		if systemd, err = p.listenSystemd(n); err != nil {
 			return nil, fmt.Errorf("node %q: listen to its systemd: %w", n.Name, err)
 		}

@@ -44,7 +44,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 	} else {
 		set("lxc.net.0.type", "empty")
 	}
-	if usesSystemd(n) {
+	if UsesSystemd(n) {
 		set("lxc.init.cmd", "/"+systemdProgram)
 		set("lxc.signal.halt", "SIGRTMIN+3") // systemd(1)
 		set("lxc.environment", "NOTIFY_SOCKET=%s/%s", containerNotify, notifySocket)
@@ -91,7 +91,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 func (p Place) binds(n plan.Node, root rootfs) []bind {
 	binds := append(slices.Clone(root.binds), p.nameBinds(n)...)
 	binds = append(binds, bind{p.InitPath, containerInit, true, true})
-	if usesSystemd(n) {
+	if UsesSystemd(n) {
 		binds = append(binds, bind{p.notifyFolder(n), containerNotify, false, false})
 	}
 	if p.Files.Engine != "" {

@@ -60,7 +60,7 @@ func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 		if err := os.Mkdir(upper, 0o755); err != nil {
 			return rootfs{}, err
 		}
-		if usesSystemd(n) {
+		if UsesSystemd(n) {
 			err = writeSystemd(n, upper)
 		}
 		return overlay, err
@@ -78,7 +78,7 @@ func (p Place) baseRoot(ctx context.Context, n plan.Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !usesSystemd(n) {
+	if !UsesSystemd(n) {
 		return unpacked.Root, keepImage(kept, unpacked)
 	}
 	program, err := securejoin.SecureJoin(unpacked.Root, systemdProgram)

@@ -19,7 +19,7 @@ func (p Place) ShutDown(ctx context.Context, n plan.Node, r *Running) error {
 	switch {
 	case r == nil || !r.Alive():
 		return nil
-	case usesSystemd(n):
+	case UsesSystemd(n):
 		return p.Halt(ctx, n, r)
 	case n.Guest():
 		return p.shutDownGuest(ctx, n, r)

@@ -43,7 +43,8 @@ const (
 	systemdLongest  = 20 * time.Minute
 )
 
-func usesSystemd(n plan.Node) bool {
+// UsesSystemd is true for a node whose first process is systemd.
+func UsesSystemd(n plan.Node) bool {
 	return n.Rootfs != nil && n.Rootfs.Init == spec.InitSystemd
 }
 

@@ -9,5 +9,5 @@ import (
 // when the node's network stands, since a program that looks for its addresses once would not find them later. nines' own
 // first process looks for none.
 func Waits(n plan.Node) bool {
-	return usesSystemd(n) || n.OCI != nil && n.OCI.Init != spec.InitOfNines
+	return UsesSystemd(n) || n.OCI != nil && n.OCI.Init != spec.InitOfNines
 }

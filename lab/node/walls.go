@@ -100,7 +100,7 @@ func WallsOf(n plan.Node) Walls {
 	if w.Files {
 		w.keep(ofProgramsWithOwnRoot)
 	}
-	if usesSystemd(n) {
+	if UsesSystemd(n) {
 		w.keep(ofSystemd)
 	}
 	devices := ofDevices(n)
