@@ -1,13 +1,11 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -64,10 +62,12 @@ func (b *builder) runExec(ctx context.Context, n plan.Node, argv []string, patie
 	}
 	// Ctrl-C at the terminal is for nines, which then ends the command, and knows why it did.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := cmd.CombinedOutput()
-	said := "it printed: " + strings.TrimSpace(string(out))
-	if len(bytes.TrimSpace(out)) == 0 {
-		said = "it printed nothing"
+	var printed node.Tail // it may print without end
+	cmd.Stdout, cmd.Stderr = &printed, &printed
+	err = cmd.Run()
+	said := "it printed nothing"
+	if line := printed.Line(); line != "" {
+		said = "it printed: " + line
 	}
 	switch {
 	case err == nil:

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
@@ -45,6 +47,8 @@ type NodeState struct {
 	Stopped bool `json:"stopped,omitempty"`
 	// PID is the node's first process, as the host sees it; 0 for a dead node.
 	PID int `json:"pid"`
+	// Ending is how its first process ended, and what it printed last, for a dead node of which that is known.
+	Ending string `json:"ending,omitempty"`
 	// CPUs are those that the plan gives the node; CPUsNow those that its first process may run on. That of a node whose
 	// engine starts with a measurement may have more.
 	CPUs        []int            `json:"cpus"`
@@ -213,6 +217,8 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 			s.Interfaces = besidePlan(n, devices)
 		}
 		l.lookAround(n, &s)
+	} else if !s.Stopped {
+		s.Ending = check.Ending(l.Lab, n, &proc.Endings{})
 	}
 	var err error
 	if s.Image, err = l.imageOf(n); err != nil && s.Problem == "" {

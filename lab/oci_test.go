@@ -264,7 +264,7 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 	is()
 	in(t, lab, "b", "test", "!", "-e", "/bin/yes")
 	// The start that failed has made no container, so the one before is that of the restart.
-	if !printed("b.container.log.1") {
+	if !printed("b.container.log.before") {
 		t.Error("what it printed before it was stopped is gone")
 	}
 	downWithoutTrace(t, lab)

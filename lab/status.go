@@ -11,6 +11,8 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/lab/watch"
@@ -41,6 +43,8 @@ type Status struct {
 	Nodes int `json:"nodes"`
 	// DeadNodes are nodes whose first process has ended, though nobody has stopped them.
 	DeadNodes []string `json:"dead_nodes"`
+	// Ended says of each of these that it is dead and, as far as that is known, how its first process ended.
+	Ended []string `json:"ended,omitempty"`
 	// StoppedNodes are nodes that someone has stopped.
 	StoppedNodes []string `json:"stopped_nodes,omitempty"`
 	// Healthy is how many of the Checked nodes are healthy; those without health checks are not
@@ -98,6 +102,7 @@ func statusOf(name string) Status {
 	}
 	switch {
 	case unread == nil:
+		var endings proc.Endings
 		status.Nodes, status.Links = len(lab.Plan().Nodes), len(lab.Plan().Links)
 		for _, n := range lab.Plan().Nodes {
 			switch {
@@ -105,6 +110,9 @@ func statusOf(name string) Status {
 				status.StoppedNodes = append(status.StoppedNodes, n.Name)
 			case !lab.Alive(n.Name):
 				status.DeadNodes = append(status.DeadNodes, n.Name)
+				if fault := check.Node(lab.Lab, n, &endings); fault != nil {
+					status.Ended = append(status.Ended, fault.Problem)
+				}
 			}
 		}
 		if status.Condition == ConditionUp {

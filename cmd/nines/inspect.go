@@ -118,6 +118,7 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
+	writeEndings(out, in.NodeList)
 	writeDrift(out, in.NodeList)
 	writeNodeImages(out, in.NodeList)
 	writeIsolation(out, in.Isolation)
@@ -128,6 +129,15 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	writeDisturbances(out, in)
 	writeTuning(out, in.Tuning)
 	return writeSettings(out, in.Settings)
+}
+
+// writeEndings says how nodes ended that nobody has stopped.
+func writeEndings(out io.Writer, nodes []lab.NodeState) {
+	for _, n := range nodes {
+		if n.Ending != "" {
+			terminal.Printf(out, "\n%s is dead, its first process has ended: %s\n", n.Name, n.Ending)
+		}
+	}
 }
 
 // marked is the name of what is not as the file says.

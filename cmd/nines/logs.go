@@ -15,7 +15,9 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/service"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/terminal"
 )
 
@@ -24,10 +26,12 @@ func newLogsCommand() *cobra.Command {
 	var follow bool
 	c := &cobra.Command{
 		Use:   "logs NODE [SERVICE]",
-		Short: "Show what a service of a node has printed",
+		Short: "Show what a service of a node, or its container, has printed",
 		Long: `Show the output of a service of a node: what it has written to its standard output and
 standard error since it was started. nines keeps the newest 8 to 16 MiB. A node with one service
-needs no name. --follow continues with what comes, until Ctrl-C or the service's end.`,
+needs no name. Of an oci node without services it shows what the first process has printed, of
+which nines keeps the newest 2 to 4 MiB. If something is left out, the first line says how much.
+--follow continues with what comes, until Ctrl-C or the end of what prints.`,
 		Example: `  nines logs dut
   nines logs dut forwarder --follow
   nines logs dut forwarder --lab quickstart | tail`,
@@ -42,11 +46,11 @@ needs no name. --follow continues with what comes, until Ctrl-C or the service's
 			if err != nil {
 				return err
 			}
-			name, err := oneService(l, args)
+			shown, err := oneLog(l, args)
 			if err != nil {
 				return err
 			}
-			return showLog(c.Context(), c.OutOrStdout(), l, args[0], name, follow)
+			return shown.show(c.Context(), c.OutOrStdout(), follow)
 		},
 	}
 	labFlag(c, &named)
@@ -54,12 +58,35 @@ needs no name. --follow continues with what comes, until Ctrl-C or the service's
 	return c
 }
 
-// oneService is the service that the arguments name, or the node's only one.
-func oneService(l *lab.Lab, args []string) (string, error) {
+// shownLog is a log, and what it is of.
+type shownLog struct {
+	path string
+	// absent is the error where there is no log, ended is true for what prints no more.
+	absent error
+	ended  func() bool
+}
+
+// oneLog is the log that the arguments name.
+func oneLog(l *lab.Lab, args []string) (shownLog, error) {
 	n, _, err := l.Node(args[0])
 	if err != nil {
-		return "", err
+		return shownLog{}, err
 	}
+	if n.OCI != nil && len(n.Services) == 0 && len(args) == 1 {
+		return shownLog{
+			path: l.Place("").ContainerLog(n.Name), absent: fmt.Errorf("node %s was never started; 'nines apply' starts it", n.Name),
+			ended: func() bool { now, err := openLab(l.Name()); return err != nil || !now.Alive(n.Name) },
+		}, nil
+	}
+	name, err := oneService(l, n, args)
+	return shownLog{
+		path: service.Log(l.State(), n.Name, name), absent: fmt.Errorf("service %s of node %s was never started; 'nines apply' starts it", name, n.Name),
+		ended: func() bool { return ended(l, n.Name, name) },
+	}, err
+}
+
+// oneService is the service that the arguments name, or the node's only one.
+func oneService(l *lab.Lab, n plan.Node, args []string) (string, error) {
 	switch {
 	case len(n.Services) == 0:
 		return "", exit.Wrongf("node %q of lab %q has no services; its file may list some under services", n.Name, l.Name())
@@ -74,23 +101,25 @@ func oneService(l *lab.Lab, args []string) (string, error) {
 // followEvery is the pause between two looks for more.
 const followEvery = 200 * time.Millisecond
 
-func showLog(ctx context.Context, out io.Writer, l *lab.Lab, node, name string, follow bool) error {
-	path := service.Log(l.State(), node, name)
-	file, err := os.Open(path)
+func (s shownLog) show(ctx context.Context, out io.Writer, follow bool) error {
+	file, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("service %s of node %s was never started; 'nines apply' starts it", name, node)
+		return s.absent
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // only read
-	if older, err := os.Open(service.Older(path)); err == nil {
+	if lost := node.LostOf(s.path); lost > 0 {
+		terminal.Printf(out, "… %d bytes before this are left out\n", lost)
+	}
+	if older, err := os.Open(node.OlderLog(s.path)); err == nil {
 		if err := errors.Join(copyPlain(out, older), older.Close()); err != nil {
 			return err
 		}
 	}
 	for {
-		over := follow && ended(l, node, name)
+		over := follow && s.ended()
 		if err := copyPlain(out, file); err != nil || over || !follow {
 			return err
 		}
@@ -99,7 +128,7 @@ func showLog(ctx context.Context, out io.Writer, l *lab.Lab, node, name string, 
 			return nil
 		case <-time.After(followEvery):
 		}
-		if file, err = following(out, file, path); err != nil {
+		if file, err = following(out, file, s.path); err != nil {
 			return err
 		}
 	}

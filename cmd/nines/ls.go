@@ -65,5 +65,13 @@ func writeLabs(out io.Writer, labs []lab.Status) error {
 		t.Row(l.Name, condition, l.Nodes, len(l.StoppedNodes), healthy(l), max(len(l.Faults), len(l.DeadNodes)),
 			l.Links, l.Prefix, l.Started.Format("2006-01-02 15:04:05"))
 	}
-	return t.Write(out, terminal.Style{})
+	if err := t.Write(out, terminal.Style{}); err != nil {
+		return err
+	}
+	for _, l := range labs {
+		for _, ended := range l.Ended {
+			terminal.Printf(out, "%s: %s\n", l.Name, ended)
+		}
+	}
+	return nil
 }

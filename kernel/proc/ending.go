@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -49,10 +50,18 @@ func (e *Endings) Of(id Identity) string {
 
 func describe(status unix.WaitStatus) string {
 	if status.Signaled() {
-		return "ended by " + unix.SignalName(status.Signal())
+		return EndedBy(status.Signal())
 	}
-	return fmt.Sprintf("ended with exit code %d", status.ExitStatus())
+	return EndedWith(status.ExitStatus())
 }
+
+// EndedBy says of a process that a signal has ended it.
+func EndedBy(signal unix.Signal) string {
+	return "ended by " + cmp.Or(unix.SignalName(signal), signal.String())
+}
+
+// EndedWith says of a process that it has ended by itself.
+func EndedWith(code int) string { return fmt.Sprintf("ended with exit code %d", code) }
 
 // ends are what messages of the end of a process contain.
 var ends = [][]byte{[]byte("Killed process "), []byte("segfault at "), []byte("traps: "), []byte("unhandled exception"), []byte(seccompRecord)}

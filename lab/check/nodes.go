@@ -6,6 +6,7 @@ import (
 
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 )
@@ -32,7 +33,7 @@ func Node(l *running.Lab, n plan.Node, endings *proc.Endings) *Fault {
 	case l.Alive(n.Name), l.Stopped(n.Name):
 		return nil
 	case r != nil && !n.Remote():
-		if ending := endingIn(l, n, r.Main(n), endings); ending != "" {
+		if ending := Ending(l, n, endings); ending != "" {
 			fault.Problem += ": " + ending
 		}
 	}
@@ -40,6 +41,26 @@ func Node(l *running.Lab, n plan.Node, endings *proc.Endings) *Fault {
 		fault.Remedy = RestartNode
 	}
 	return &fault
+}
+
+// Ending is how a node's first process ended, as far as its keeper or the kernel knows, and what it printed last; empty if
+// nothing is known.
+func Ending(l *running.Lab, n plan.Node, endings *proc.Endings) string {
+	r := l.Running(n.Name)
+	if r == nil || n.Remote() {
+		return ""
+	}
+	place := l.Place("")
+	ending := endingIn(l, n, r.Main(n), endings)
+	if kept := place.Ending(n); kept != "" {
+		ending = strings.TrimSuffix(kept+"; "+ending, "; ")
+	}
+	if n.OCI != nil {
+		if said := node.LastLines(place.ContainerLog(n.Name)); said != "" {
+			ending = strings.TrimPrefix(ending+"; its last output was: "+said, "; ")
+		}
+	}
+	return ending
 }
 
 // endingIn is what ended a process of a node, as far as the kernel still knows.

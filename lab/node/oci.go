@@ -126,14 +126,14 @@ func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := filepath.Join(p.Logs, n.Name+".container.log")
-	c := ociContainer{bundle: b, driver: n.OCI.Driver, group: group, token: joins.token, log: log, image: unpacked.Root}
+	log := p.ContainerLog(n.Name)
+	c := ociContainer{bundle: b, driver: n.OCI.Driver, group: group, token: joins.token, log: log, init: p.InitPath, image: unpacked.Root}
+	if p.Plan.Isolation != spec.IsolationNone {
+		c.cpus = p.Plan.HousekeepingCPUs
+	}
 	create, start := c.create, c.start
 	if manage := ociDrivers[n.OCI.Driver].manage; manage != nil {
-		m := managed{ociContainer: c, init: p.InitPath, manage: manage}
-		if p.Plan.Isolation != spec.IsolationNone {
-			m.cpus = p.Plan.HousekeepingCPUs
-		}
+		m := managed{ociContainer: c, manage: manage}
 		create, start = m.create, m.watch
 	}
 	id, err := create(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,23 +93,17 @@ type ociContainer struct {
 	// log gets what the container's first process prints; what the one before has printed is kept
 	// beside it.
 	log string
+	// init is the program nines-init, cpus those of the container's keeper, and of a manager's own processes; none are
+	// all.
+	init string
+	cpus []int
 	// image is the unpacked image's root.
 	image string
 }
 
-// runtime calls a program with the command line of runc.
-func (c ociContainer) runtime(ctx context.Context, arguments ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, string(c.driver), append([]string{"--root", c.state(), "--log", c.driverLog()}, arguments...)...)
-	cmd.Env = append(os.Environ(), "NINES_TOKEN="+c.token)
-	return cmd
-}
-
-// openLog creates the log, and keeps the one of the previous start as .1.
-func (c ociContainer) openLog() (*os.File, error) {
-	if err := os.Rename(c.log, c.log+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return os.OpenFile(c.log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+// runtime is a call of a program with the command line of runc.
+func (c ociContainer) runtime(arguments ...string) []string {
+	return append([]string{string(c.driver), "--root", c.state(), "--log", c.driverLog()}, arguments...)
 }
 
 // mount mounts the container's files in the mount namespace of the calling thread.
@@ -129,19 +122,11 @@ func (c ociContainer) mount() error {
 // mounted in a mount namespace that only the driver and the container have: nothing of it shows on
 // the host, and it ends with them.
 func (c ociContainer) create(ctx context.Context) (proc.Identity, error) {
-	log, err := c.openLog()
-	if err != nil {
-		return proc.Identity{}, err
-	}
-	defer log.Close()
-	cmd := c.runtime(ctx, "create", "--bundle", c.folder, "--pid-file", c.pidFile(), c.name)
-	// Files and no pipes: the container's first process has them from now on.
-	cmd.Stdout, cmd.Stderr = log, log
-	err = inMountNamespace(func() error {
+	err := inMountNamespace(func() error {
 		if err := c.mount(); err != nil {
 			return err
 		}
-		return cmd.Run()
+		return c.keep(ctx, c.runtime("create", "--bundle", c.folder, "--pid-file", c.pidFile(), c.name)...)
 	})
 	if err != nil {
 		return proc.Identity{}, fmt.Errorf("%s create: %w: %s", c.driver, err, LastLines(c.driverLog(), c.log))
@@ -175,7 +160,9 @@ const settling = 50 * time.Millisecond
 
 // start lets the container's first process become what it shall run.
 func (c ociContainer) start(ctx context.Context, id proc.Identity) error {
-	cmd := c.runtime(ctx, "start", c.name)
+	argv := c.runtime("start", c.name)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "NINES_TOKEN="+c.token)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s start: %w: %s: %s", c.driver, err, strings.TrimSpace(string(out)), LastLines(c.driverLog(), c.log))
 	}
@@ -186,6 +173,7 @@ func (c ociContainer) start(ctx context.Context, id proc.Identity) error {
 func (c ociContainer) settle(id proc.Identity) error {
 	for deadline := time.Now().Add(settling); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if !id.Alive() {
+			c.settled()
 			return fmt.Errorf("%w: %s", errEnded, LastLines(c.log))
 		}
 	}

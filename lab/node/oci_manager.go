@@ -35,9 +35,6 @@ import (
 // a network namespace, which Docker cannot tell its runtime to do.
 type managed struct {
 	ociContainer
-	// init is the program nines-init, cpus those of the manager's own processes.
-	init   string
-	cpus   []int
 	manage func(managed, context.Context) (int, error)
 }
 
@@ -62,16 +59,14 @@ func runtimeBelow() (string, error) {
 
 // create makes and starts the container. Its first process may have ended by then.
 func (m managed) create(ctx context.Context) (proc.Identity, error) {
-	log, err := m.openLog()
-	if err != nil {
-		return proc.Identity{}, err
-	}
-	log.Close()
 	if err := m.prepare(); err != nil {
 		return proc.Identity{}, err
 	}
+	if err := m.keep(ctx); err != nil {
+		return proc.Identity{}, err
+	}
 	var pid int
-	err = inMountNamespace(func() error {
+	err := inMountNamespace(func() error {
 		// Managers have no business with networks.
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return os.NewSyscallError("unshare", err)
@@ -86,7 +81,8 @@ func (m managed) create(ctx context.Context) (proc.Identity, error) {
 			return err
 		}
 		fault.Point("before a manager of containers")
-		pid, err = m.manage(m, ctx)
+		made, err := m.manage(m, ctx)
+		pid = made
 		fault.Point("after a manager of containers")
 		return err
 	})
@@ -118,7 +114,7 @@ func (m managed) prepare() error {
 	if err := os.Mkdir(m.manager(), 0o700); err != nil {
 		return err
 	}
-	for name, target := range map[string]string{managerRuntime: m.init, "runtime": below, "config.json": m.config(), "output": m.log} {
+	for name, target := range map[string]string{managerRuntime: m.init, "runtime": below, "config.json": m.config(), "output": m.output()} {
 		if err := os.Symlink(target, m.in(name)); err != nil {
 			return err
 		}

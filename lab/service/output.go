@@ -23,6 +23,7 @@ type output struct {
 	path    string
 	file    *os.File
 	written int64
+	lost    int64
 	tail    node.Tail
 	// sought is the text, and line the last line so far; seen is true once a line has had it.
 	sought []byte
@@ -35,24 +36,25 @@ func openOutput(path, sought string) (*output, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	for _, move := range [][2]string{{path, path + ".before"}, {Older(path), Older(path) + ".before"}} {
-		if err := os.Rename(move[0], move[1]); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+	if err := node.PutAside(path); err != nil {
+		return nil, err
 	}
 	o := &output{path: path, sought: []byte(sought)}
 	return o, o.turn()
 }
-
-// Older is the file beside a log with what was written before, once the log is full.
-func Older(path string) string { return path + ".1" }
 
 // turn puts the log aside and begins another.
 func (o *output) turn() error {
 	if o.file != nil {
 		_ = o.file.Close() // its content is written
 	}
-	if err := os.Rename(o.path, Older(o.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if before, err := os.Stat(node.OlderLog(o.path)); err == nil {
+		o.lost += before.Size()
+		if err := node.NoteLost(o.path, o.lost); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(o.path, node.OlderLog(o.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	var err error

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
 )
 
@@ -53,7 +54,7 @@ func (l *Listener) Take(of *running.Lab) ([]byte, error) {
 // A file that is neither has been put aside by a start since then, and with it what was not read of it.
 func (l *Listener) take(path string) ([]byte, error) {
 	var text []byte
-	for _, one := range []string{Older(path), path} {
+	for _, one := range []string{node.OlderLog(path), path} {
 		file, err := os.Open(one)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -50,10 +51,13 @@ func TestOutputIsBoundedAndSearched(t *testing.T) {
 		fmt.Fprint(o, line)
 	}
 	fmt.Fprint(o, "the end\n")
-	for _, kept := range []string{path, Older(path)} {
+	for _, kept := range []string{path, node.OlderLog(path)} {
 		if info, err := os.Stat(kept); err != nil || info.Size() > mostOutput || info.Size() == 0 {
 			t.Errorf("%s: %v, %v", kept, info, err)
 		}
+	}
+	if lost := node.LostOf(path); lost <= mostOutput/2 || lost > 3*mostOutput {
+		t.Errorf("%d bytes are said to be lost", lost)
 	}
 	if said := o.said(); !strings.HasSuffix(said, "the end") {
 		t.Errorf("it said %q", said)
@@ -65,7 +69,7 @@ func TestOutputIsBoundedAndSearched(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(before), "the end\n") {
 		t.Errorf("of the start before: %d bytes, %v", len(before), err)
 	}
-	if _, err := os.Stat(Older(path)); err == nil {
+	if _, err := os.Stat(node.OlderLog(path)); err == nil {
 		t.Error("the new log goes on with an older one")
 	}
 }

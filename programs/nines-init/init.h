@@ -36,6 +36,8 @@ int enter__main(int argc, char **argv);
 /* Runs a command whose processes end with it and with its starter, who holds the other end of the
  * pipe at descriptor 3. */
 int leash__main(char **command);
+/* Keeps the output of a container, and how its first process ends. */
+int keep__main(char **arguments);
 /* Stands for runc where a manager of containers calls it. */
 int runtime__main(int argc, char **argv);
 /* Reads the walls around a process; -1 with errno. */

@@ -9,6 +9,7 @@
  *   nines-init hold TOKEN FILE NUMBER                        keeps a setting in force
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
  *   nines-init leash COMMAND [ARGUMENT]...                   run what ends with its starter
+ *   nines-init keep LOG BYTES ENDED FIFO [COMMAND]...        keep the output of a container
  *   …/nines-runtime RUNC'S ARGUMENTS                         stands for runc (runtime.c)
  *
  * It is static and small, because a lab of a thousand nodes runs a thousand of it. It
@@ -30,7 +31,8 @@ static const char usage[] =
 	"                        [--dir DIR] [--scheduling POLICY:N] [--detach TOKEN]\n"
 	"                        [--user UID:GID[:GROUP,...]] [--signals group] [--filter FILE]\n"
 	"                        [--program FILE [--capabilities SET]] -- COMMAND [ARGUMENT]...\n"
-	"       nines-init leash COMMAND [ARGUMENT]...\n";
+	"       nines-init leash COMMAND [ARGUMENT]...\n"
+	"       nines-init keep LOG BYTES ENDED FIFO [COMMAND [ARGUMENT]...]\n";
 
 int main(int argc, char **argv)
 {
@@ -52,6 +54,8 @@ int main(int argc, char **argv)
 		return enter__main(argc - 2, argv + 2);
 	if (argc >= 3 && strcmp(argv[1], "leash") == 0)
 		return leash__main(argv + 2);
+	if (argc >= 6 && strcmp(argv[1], "keep") == 0)
+		return keep__main(argv + 2);
 	fputs(usage, stderr);
 	return INIT_EXIT_USAGE;
 }
