@@ -200,14 +200,17 @@ func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 		slog.Info("tier skipped", "tier", tier, "reason", why)
 	}
 	for _, tier := range offered {
-		_, why, err := a.within(ctx, tier)
+		err := a.measured(ctx, measure.Way{Tier: tier.Name()}, func(time.Duration) (bool, error) {
+			counts, why, err := a.within(ctx, tier)
+			busy = busy || why != nil && why.kind == "busy"
+			return counts, err
+		})
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 		if err != nil {
 			slog.Error("trial failed", "error", err)
 		}
-		busy = busy || why != nil && why.kind == "busy"
 	}
 	told := a.tell(ctx, inv, offered)
 	tried, err := a.between(ctx)
@@ -244,7 +247,10 @@ func (a *Agent) within(ctx context.Context, tier measure.Tier) (bool, *obstacle,
 	why, err := a.quietly(ctx,
 		func() error { return a.Account.Take(time.Now(), a.Budget, tier, a.Load) },
 		func(ctx context.Context) (err error) {
-			trial, err = a.Runner.Run(ctx, tier, a.Load)
+			busy := a.Watch(tier.Spins())
+			if trial, err = a.Runner.Run(ctx, tier, a.Load); busy() {
+				trial.Disturb("the node")
+			}
 			return err
 		})
 	switch {

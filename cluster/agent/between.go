@@ -24,10 +24,12 @@ type Between struct {
 }
 
 const (
-	// tries is how often the agent asks a busy peer, with a random pause of up to refusedPause in between,
-	// so that two agents that ask each other at the same time get out of step.
-	tries        = 3
-	refusedPause = 5 * time.Second
+	// patience is how long the agent asks a peer again that measures, or is measured, itself; and surePatience, to
+	// confirm a change of the path. The random pause of up to refusedPause in between gets two agents out of step
+	// that ask each other at the same time.
+	patience     = 15 * time.Second
+	surePatience = time.Minute
+	refusedPause = 3 * time.Second
 	// mostValid is the maximum validity of a figure that is measured again only after many rounds.
 	mostValid = 24 * time.Hour
 )
@@ -55,7 +57,9 @@ func (a *Agent) between(ctx context.Context) (tried bool, err error) {
 		// Even if it fails: a node that does not answer must not delay the others.
 		a.asked[to.Node] = time.Now()
 		for _, over := range overs(networks) {
-			if _, err := a.roundTrip(ctx, to, over, valid); err != nil {
+			if err := a.measured(ctx, measure.Way{Tier: tierOf(over), Peer: to.Node}, func(patience time.Duration) (bool, error) {
+				return a.roundTrip(ctx, to, over, valid, patience)
+			}); err != nil {
 				slog.Error("trial failed", "error", err)
 			}
 			if ctx.Err() != nil {
@@ -92,11 +96,11 @@ func validFor(nodes, most int, interval time.Duration) time.Duration {
 	return min(validIntervals*interval*time.Duration(max(rounds, 1)), max(mostValid, validIntervals*interval))
 }
 
-// roundTrip measures the path to a node, if both ends can be measured now. It returns true if the trial
+// roundTrip measures the path to a node, if both ends can be measured now, or soon. It returns true if the trial
 // counts.
-func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, over *peer.Network, valid time.Duration) (bool, error) {
+func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, over *peer.Network, valid, patience time.Duration) (bool, error) {
 	tier := tierOf(over)
-	for try := 1; ; try++ {
+	for until := time.Now().Add(patience); ; {
 		trial, why, err := a.tryRoundTrip(ctx, to, over)
 		var refused *peer.RefusedError
 		var absent *peer.AbsentError
@@ -107,7 +111,7 @@ func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, over *peer.Network,
 			a.Metrics.skipped.WithLabelValues(tier, why.kind).Inc()
 			slog.Info("trial skipped", "tier", tier, "to", to.Node, "reason", why.text)
 			return false, nil
-		case errors.As(err, &refused) && try < tries:
+		case errors.As(err, &refused) && refused.Soon && time.Now().Before(until):
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Duration(rand.Int64N(int64(refusedPause)))):
@@ -140,7 +144,10 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer, over *peer.Netwo
 	why, err := a.quietly(ctx,
 		func() error { return a.Account.TakeRoundTrip(time.Now(), a.Budget, to.Node, a.Load) },
 		func(ctx context.Context) (err error) {
-			trial, err = a.Between.Meter.Measure(ctx, to, over, a.Load)
+			busy := a.Watch(0)
+			if trial, err = a.Between.Meter.Measure(ctx, to, over, a.Load); busy() {
+				trial.Disturb("the node")
+			}
 			return err
 		})
 	if errors.As(err, new(*peer.RefusedError)) || errors.As(err, new(*peer.AbsentError)) {

@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/agent/peer"
+	"nines.dev/nines/cluster/api/v1alpha1"
 )
 
 // confirm measures again what seems to be broken before it is reported: something else on the node may have
@@ -34,9 +35,17 @@ func (a *Agent) confirm(ctx context.Context, v View, offered []measure.Tier) (Vi
 	if len(suspects) == 0 {
 		return v, nil, nil
 	}
-	again := map[measure.Way]bool{}
+	again, sure := map[measure.Way]bool{}, map[measure.Way]bool{}
 	for _, b := range suspects {
+		if v.foundChanged(b.Way) {
+			sure[b.Way] = true // by two trials of the other end
+			continue
+		}
 		if _, tried := again[b.Way]; tried {
+			continue
+		}
+		if a.window.JustChanged(b.Way) {
+			again[b.Way] = true // by a second trial, a moment ago
 			continue
 		}
 		slog.Info("measuring again before reporting", "pod", b.Pod.Namespace+"/"+b.Pod.Name, "reason", b.Reason)
@@ -56,16 +65,15 @@ func (a *Agent) confirm(ctx context.Context, v View, offered []measure.Tier) (Vi
 	acquitted := map[types.UID]bool{}
 	for _, b := range suspects {
 		switch {
+		case sure[b.Way]:
+			a.sure(b)
 		case !again[b.Way]:
 			// Not confirmed, but nothing better is known.
 		case !has(alone, b.Pod.UID):
 			acquitted[b.Pod.UID] = true
 			slog.Info("the request is met when measured again", "pod", b.Pod.Namespace+"/"+b.Pod.Name)
 		default:
-			if a.confirmed == nil {
-				a.confirmed = map[types.UID]bool{}
-			}
-			a.confirmed[b.Pod.UID] = true
+			a.sure(b)
 			if has(lately, b.Pod.UID) && known(alone, b.Pod.UID) {
 				a.window.Restart(b.Way)
 			}
@@ -73,6 +81,26 @@ func (a *Agent) confirm(ctx context.Context, v View, offered []measure.Tier) (Vi
 	}
 	v.Figures, err = a.figures(ctx, v.Now)
 	return v, acquitted, err
+}
+
+// sure notes that a broken pod's path was measured again.
+func (a *Agent) sure(b Broken) {
+	if a.confirmed == nil {
+		a.confirmed = map[types.UID]bool{}
+	}
+	a.confirmed[b.Pod.UID] = true
+}
+
+// foundChanged reports whether the other end of a path has found it changed, after what this end has measured.
+func (v View) foundChanged(way measure.Way) bool {
+	at := slices.IndexFunc(v.Others[way.Peer], func(f v1alpha1.Figure) bool { return f.Tier == way.Tier && f.Peer == v.Node.Name && f.ChangedAt != nil })
+	if at < 0 {
+		return false
+	}
+	changed := v.Others[way.Peer][at].ChangedAt
+	return !slices.ContainsFunc(v.Figures, func(f v1alpha1.Figure) bool {
+		return f.Tier == way.Tier && f.Peer == way.Peer && !f.MeasuredAt.Before(changed)
+	})
 }
 
 // unsaid returns the broken pods that a measurement shows and that were not reported yet, or that are to be
@@ -122,5 +150,6 @@ func (a *Agent) again(ctx context.Context, way measure.Way, offered []measure.Ti
 	if !found {
 		return false, fmt.Errorf("node %s has no ready agent", way.Peer)
 	}
-	return a.roundTrip(ctx, to, over, validFor(len(peer.Order(a.Node, agents, nil)), max(a.Between.Most, 1), a.Interval))
+	valid := validFor(len(peer.Order(a.Node, agents, nil)), max(a.Between.Most, 1), a.Interval)
+	return a.roundTrip(ctx, to, over, valid, max(surePatience, a.Interval/2))
 }

@@ -16,7 +16,8 @@ import (
 type Metrics struct {
 	registry                    *prometheus.Registry
 	latency, upper, age         *prometheus.GaugeVec
-	trials, skipped             *prometheus.CounterVec
+	newest                      *prometheus.GaugeVec
+	trials, skipped, changes    *prometheus.CounterVec
 	failures, lookFailures      prometheus.Counter
 	finding, findings           *prometheus.GaugeVec
 	echoes, evictions           *prometheus.CounterVec
@@ -38,9 +39,11 @@ func NewMetrics() *Metrics {
 		registry:     prometheus.NewRegistry(),
 		latency:      gauges("latency_seconds", "Latency percentile measured over a tier.", "tier", "peer", "percentile"),
 		upper:        gauges("latency_upper_seconds", "Upper bound of the percentile, with 95 % confidence.", "tier", "peer", "percentile"),
+		newest:       gauges("latency_newest_seconds", "Latency percentile of the last trial alone.", "tier", "peer", "percentile"),
 		age:          gauges("latency_valid_until_timestamp_seconds", "When a tier's figures expire and count as unknown.", "tier", "peer"),
 		trials:       counters("agent_trials_total", "Trials, by verdict: clean, noisy, invalid or failed.", "tier", "verdict"),
 		skipped:      counters("agent_trials_skipped_total", "Trials that were skipped or ended early, by reason: isolation, busy, budget, refused (by the other node) or unknown.", "tier", "reason"),
+		changes:      counters("agent_changes_total", "Changes of a path that two trials have confirmed, by what it is now: slower or faster.", "tier", "now"),
 		echoes:       counters("agent_echoes_total", "Echo requests from agents of other nodes, by answer: granted, taken, unfit, absent, stranger, wrong, unknown or failed.", "answer"),
 		evictions:    counters("agent_evictions_total", "Pods whose latency request is not met, by result: evicted, refused (by a PodDisruptionBudget), stays or failed.", "result"),
 		failures:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_rounds_failed_total", Help: "Measuring rounds that could not publish their figures."}),
@@ -50,7 +53,7 @@ func NewMetrics() *Metrics {
 		broken:       gauge("agent_broken_promises", "Pods of this node whose latency request its figures do not meet."),
 		spentCPU:     gauge("agent_budget_cpu_seconds", "Maximum CPU time that trials used in the last 24 hours."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
 	}
-	m.registry.MustRegister(m.latency, m.upper, m.age, m.trials, m.skipped, m.echoes, m.evictions, m.failures, m.lookFailures, m.finding, m.findings, m.broken, m.spentCPU, m.spentSent)
+	m.registry.MustRegister(m.latency, m.upper, m.newest, m.age, m.trials, m.skipped, m.changes, m.echoes, m.evictions, m.failures, m.lookFailures, m.finding, m.findings, m.broken, m.spentCPU, m.spentSent)
 	return m
 }
 
@@ -61,6 +64,7 @@ func (m *Metrics) Answered(answer string) { m.echoes.WithLabelValues(answer).Inc
 func (m *Metrics) show(figures []v1alpha1.Figure, spent measure.Budget) {
 	m.latency.Reset()
 	m.upper.Reset()
+	m.newest.Reset()
 	m.age.Reset()
 	for _, f := range figures {
 		m.age.WithLabelValues(f.Tier, f.Peer).Set(float64(f.ValidUntil.Unix()))
@@ -69,6 +73,12 @@ func (m *Metrics) show(figures []v1alpha1.Figure, spent measure.Budget) {
 			if p.UpperNs != nil {
 				m.upper.WithLabelValues(f.Tier, f.Peer, p.P).Set(float64(*p.UpperNs) / 1e9)
 			}
+		}
+		if f.Newest == nil {
+			continue
+		}
+		for _, p := range f.Newest.Percentiles {
+			m.newest.WithLabelValues(f.Tier, f.Peer, p.P).Set(float64(p.ValueNs) / 1e9)
 		}
 	}
 	m.spentCPU.Set(spent.CPU.Seconds())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -58,6 +59,19 @@ func (a *Agent) quiet(ctx context.Context, cost func() error) (context.Context, 
 		return nil, &obstacle{"budget", err.Error()}
 	}
 	return quiet, nil
+}
+
+// Watch begins to watch how busy the node is during a trial, of which so many threads spin. The function that it returns
+// reports whether it was too busy for one.
+func (a *Agent) Watch(spinning int) func() bool {
+	before, err := cputime.Now()
+	return func() bool {
+		if err != nil {
+			return false // nothing is known
+		}
+		idle, err := before.IdleSince()
+		return err == nil && measure.Busy(idle+float64(spinning)/float64(runtime.NumCPU()), a.Idle) != ""
+	}
 }
 
 // guard returns the pod of the node that a trial would disturb. If there is none, it ends the context when one

@@ -20,6 +20,8 @@ type Figure struct {
 	Noisy      bool
 	MeasuredAt time.Time
 	ValidUntil time.Time
+	// ChangedAt is when the path was found changed; zero if it was not.
+	ChangedAt time.Time
 	// Fault is why the figure says nothing, whatever the time; empty for a sound one.
 	Fault string
 	// NoBounds is why its percentiles without a bound have none.
@@ -53,6 +55,9 @@ func read(from *v1alpha1.Figure) Figure {
 		MeasuredAt: from.MeasuredAt.Time, ValidUntil: from.ValidUntil.Time,
 		NoBounds: "too few slow packets, or in too few bursts",
 	}
+	if from.ChangedAt != nil {
+		f.ChangedAt = from.ChangedAt.Time
+	}
 	if outdated(from) {
 		f.NoBounds = "an older agent took packets as independent, so its bounds do not count"
 	}
@@ -80,6 +85,7 @@ func outdated(from *v1alpha1.Figure) bool { return len(from.Histogram) > 0 && le
 // Slim drops the packets of a figure, and leaves what Read makes of it: of a histogram without the spread over time
 // stays that there is one.
 func Slim(f *v1alpha1.Figure) {
+	f.Newest = nil
 	if outdated(f) {
 		f.Histogram = []byte{f.Histogram[0]}
 		return

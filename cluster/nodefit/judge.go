@@ -208,7 +208,8 @@ func (q *Question) askTier(node string, figures []Figure, tier string, limits re
 }
 
 // between are the figures of a tier from a node to a peer, by either of the two: a round trip is
-// the same from both ends. Within the node they are its own.
+// the same from both ends. Within the node they are its own. What one end has measured before the
+// other has found the path changed is of another path.
 func between(node string, figures []Figure, tier, peer string, of func(string) []Figure) []*Figure {
 	if peer == node {
 		peer = ""
@@ -227,7 +228,9 @@ func between(node string, figures []Figure, tier, peer string, of func(string) [
 			}
 		}
 	}
-	return out
+	return slices.DeleteFunc(slices.Clone(out), func(f *Figure) bool {
+		return slices.ContainsFunc(out, func(o *Figure) bool { return o != f && f.MeasuredAt.Before(o.ChangedAt) })
+	})
 }
 
 // hold compares one limit with the figures of one way. Of several that are fresh the worst

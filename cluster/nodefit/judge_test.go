@@ -192,10 +192,17 @@ func TestToOtherNodes(t *testing.T) {
 func TestTheWorseOfTwoEndsCounts(t *testing.T) {
 	fast, slow := measured("vxlan", "n2", "99", 50, 55), measured("vxlan", "n1", "99", 150, 160)
 	stale := but(slow, func(f *v1alpha1.Figure) { f.ValidUntil = metav1.NewTime(now.Add(-time.Second)) })
+	later := func(f v1alpha1.Figure, by time.Duration) v1alpha1.Figure {
+		return but(f, func(f *v1alpha1.Figure) { f.ChangedAt = &metav1.Time{Time: f.MeasuredAt.Add(by)} })
+	}
 	for name, c := range map[string]struct {
 		of  cluster
 		met bool
 	}{
+		// What was measured before the other end has found a change is of another path.
+		"faster since":    {cluster{"n1": {later(fast, time.Second)}, "n2": {slow}}, true},
+		"slower since":    {cluster{"n1": {fast}, "n2": {later(slow, time.Second)}}, false},
+		"both since":      {cluster{"n1": {later(fast, -time.Second)}, "n2": {slow}}, false},
 		"both fresh":      {cluster{"n1": {fast}, "n2": {slow}}, false},
 		"other order":     {cluster{"n2": {slow}, "n1": {fast}}, false},
 		"worse one stale": {cluster{"n1": {fast}, "n2": {stale}}, true},

@@ -13,7 +13,7 @@ import (
 
 // Idle measures, for a time from now, the fraction of CPU time that was idle, over all CPUs.
 func Idle(ctx context.Context, length time.Duration) (float64, error) {
-	idleBefore, allBefore, err := readTimes()
+	before, err := Now()
 	if err != nil {
 		return 0, err
 	}
@@ -22,14 +22,28 @@ func Idle(ctx context.Context, length time.Duration) (float64, error) {
 		return 0, ctx.Err()
 	case <-time.After(length):
 	}
+	return before.IdleSince()
+}
+
+// Times are what all CPUs have spent since the boot, in ticks.
+type Times struct{ idle, all int64 }
+
+// Now reads the times.
+func Now() (Times, error) {
 	idle, all, err := readTimes()
+	return Times{idle, all}, err
+}
+
+// IdleSince returns the fraction of CPU time that was idle from then to now.
+func (t Times) IdleSince() (float64, error) {
+	now, err := Now()
 	if err != nil {
 		return 0, err
 	}
-	if all == allBefore {
+	if now.all == t.all {
 		return 0, fmt.Errorf("/proc/stat does not advance")
 	}
-	return float64(idle-idleBefore) / float64(all-allBefore), nil
+	return float64(now.idle-t.idle) / float64(now.all-t.all), nil
 }
 
 // Free measures, for a time from now, how many of this host's CPUs are idle.

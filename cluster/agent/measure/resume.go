@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -32,8 +33,11 @@ func (w *Window) Resume(figures []v1alpha1.Figure, l Load, now time.Time) error 
 		}
 		trials = append(trials, Trial{
 			Tier: f.Tier, Peer: f.Peer, Load: l, At: f.MeasuredAt.Time, Since: began(f, w.Length), Verdict: verdictOf(f.Verdict), Reasons: f.Reasons,
-			Latency: latency, Blocks: blocks, Valid: f.ValidUntil.Sub(f.MeasuredAt.Time),
+			Latency: latency, Blocks: blocks, Valid: f.ValidUntil.Sub(f.MeasuredAt.Time), Level: levelOf(f, latency),
 		})
+		if f.ChangedAt != nil {
+			w.change(Way{f.Tier, f.Peer}, f.ChangedAt.Time)
+		}
 	}
 	w.trials = slices.Concat(trials, w.trials) // they are older
 	return errors.Join(unread...)
@@ -48,6 +52,15 @@ func (w *Window) resumes(f *v1alpha1.Figure, l Load, now time.Time) bool {
 	return len(f.Histogram) > 0 && len(f.Spread) > 0 && (f.Verdict == v1alpha1.Clean || f.Verdict == v1alpha1.Noisy) &&
 		f.RatePPS == l.RatePPS && f.FrameBytes == l.FrameBytes &&
 		age >= 0 && age <= length && now.Sub(began(f, w.Length)) <= 2*length
+}
+
+// levelOf returns the level of a published figure; one of an older agent does not say what its undisturbed part is.
+func levelOf(f *v1alpha1.Figure, h *result.Histogram) Level {
+	if h.Count() == 0 {
+		return Level{}
+	}
+	tenth := h.Ranked(result.Rank(0.1, h.Count()))
+	return Level{P50Ns: h.Ranked(result.Rank(0.5, h.Count())), QuietNs: cmp.Or(f.QuietNs, tenth)}
 }
 
 // began returns when the first packets of a figure were measured: if it does not say, a whole window before

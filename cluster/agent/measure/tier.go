@@ -107,12 +107,14 @@ func (l Load) length() time.Duration {
 func (l Load) Packets() int64 { return int64(float64(l.RatePPS) * l.length().Seconds()) }
 
 // CPU returns the maximum CPU time of a trial: a sender, a receiver, and a program that polls.
-func (l Load) CPU(t Tier) time.Duration {
-	threads := time.Duration(2)
+func (l Load) CPU(t Tier) time.Duration { return time.Duration(max(2, t.Spins())) * l.length() }
+
+// Spins is how many threads of a trial use a CPU each for all of its time: those of a polled tier.
+func (t Tier) Spins() int {
 	if t.Polling {
-		threads++
+		return 3
 	}
-	return threads * l.length()
+	return 0
 }
 
 // RoundTrip returns how long a round trip to another node is measured.

@@ -31,11 +31,25 @@ type Trial struct {
 	// Blocks are the same packets by time, from which the bounds of percentiles follow. They are empty if the trial
 	// has none, because it is shorter than 2 ms: then a figure with it has no bounds.
 	Blocks confidence.Blocks
+	// Level is where its latencies lie, by which a change of the path is found.
+	Level Level
+	// Disturbed is true if the node, or the other end, was busy during the trial, or if a trial made at once after it
+	// contradicts it.
+	Disturbed bool
 	// Since is the end of the first trial, if it stands for several trials of a previous agent; zero for a
 	// single trial.
 	Since time.Time
 	// Valid is how long a figure may be used after the trial, if that differs from the window's.
 	Valid time.Duration
+}
+
+// Disturb notes that one of its ends was busy during the trial.
+func (t *Trial) Disturb(end string) {
+	t.Disturbed = true
+	if t.Verdict == result.Clean {
+		t.Verdict = result.Noisy
+	}
+	t.Reasons = append(t.Reasons, end+" became busy during the trial")
 }
 
 // since returns when its first packets were measured.
@@ -109,6 +123,7 @@ func Read(folder string) (Trial, error) {
 	}
 	return Trial{
 		At: time.Now(), Verdict: measured.Verdict, Reasons: measured.Reasons, Latency: histograms.Latency, Blocks: confidence.TrialBlocks(blocks),
+		Level: LevelOf(blocks),
 	}, nil
 }
 

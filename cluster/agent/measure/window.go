@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,6 +21,8 @@ type Window struct {
 	// Length is how long trials count, and Valid how long a figure may be used after its last trial.
 	Length, Valid time.Duration
 	trials        []Trial
+	// changed has, of paths that have changed, the end of the first trial after the change.
+	changed map[Way]time.Time
 }
 
 // Way is the path that a figure describes: a tier, and the other node if it leads to one.
@@ -35,7 +38,56 @@ func (w *Window) Add(t Trial) { w.trials = append(w.trials, t) }
 // the window is long has a longer window: as long as its figure is valid.
 func (w *Window) Figures(now time.Time) ([]v1alpha1.Figure, error) {
 	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool { return now.Sub(t.At) > max(w.Length, t.Valid) })
-	return w.figures(w.trials)
+	maps.DeleteFunc(w.changed, func(way Way, _ time.Time) bool { return len(w.valid(way)) == 0 })
+	figures, err := w.figures(w.counting())
+	if err != nil {
+		return nil, err
+	}
+	newest, err := w.Newest()
+	if err != nil {
+		return nil, err
+	}
+	for i := range figures {
+		f := &figures[i]
+		if changed, has := w.changed[Way{f.Tier, f.Peer}]; has {
+			f.ChangedAt = &metav1.Time{Time: changed}
+		}
+		for _, n := range newest {
+			if n.Tier == f.Tier && n.Peer == f.Peer {
+				f.Newest = newestOf(n)
+			}
+		}
+	}
+	return figures, nil
+}
+
+// newestOf returns what a figure of a single trial says beside one of several.
+func newestOf(f v1alpha1.Figure) *v1alpha1.Newest {
+	return &v1alpha1.Newest{
+		MeasuredAt: f.MeasuredAt, Count: f.Count, Percentiles: f.Percentiles, MaxNs: f.MaxNs, Verdict: f.Verdict, Reasons: f.Reasons,
+	}
+}
+
+// outvoted is how many undisturbed trials after a disturbed one make it count no longer.
+const outvoted = 2
+
+// counting returns the trials without the disturbed ones that the later ones have outvoted: what a busy host did to a
+// trial says little of the path an hour later.
+func (w *Window) counting() []Trial {
+	quiet := map[Way]int{}
+	var out []Trial
+	for _, t := range slices.Backward(w.trials) {
+		switch {
+		case t.Verdict == result.Invalid:
+		case !t.Disturbed:
+			quiet[t.way()]++
+		case quiet[t.way()] >= outvoted:
+			continue
+		}
+		out = append(out, t)
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // Newest returns the figures of the last valid trial of each path alone: its current latency, from fewer
@@ -44,10 +96,84 @@ func (w *Window) Newest() ([]v1alpha1.Figure, error) { return w.figures(w.newest
 
 // Restart drops the trials of a path before its last two valid ones: the path has changed.
 func (w *Window) Restart(way Way) {
-	kept := w.newest(2)
-	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool {
-		return t.way() == way && !slices.ContainsFunc(kept, func(k Trial) bool { return k.way() == way && k.At.Equal(t.At) })
-	})
+	valid := w.valid(way)
+	if len(valid) < 2 {
+		return
+	}
+	first := w.trials[valid[len(valid)-2]].At
+	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool { return t.way() == way && t.At.Before(first) })
+	w.change(way, first)
+}
+
+// change keeps when a path has changed.
+func (w *Window) change(way Way, at time.Time) {
+	if w.changed == nil {
+		w.changed = map[Way]time.Time{}
+	}
+	w.changed[way] = at
+}
+
+// valid returns where the valid trials of a path are, in the order in which they were made.
+func (w *Window) valid(way Way) []int {
+	var at []int
+	for i := range w.trials {
+		if t := &w.trials[i]; t.way() == way && t.Verdict != result.Invalid {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// beside returns where a trial lies beside the valid ones before it. Disturbed ones tell the path's level only if there
+// are no others.
+func (w *Window) beside(trial int, before []int) Direction {
+	var quiet, all []Level
+	for _, at := range before {
+		t := &w.trials[at]
+		all = append(all, t.Level)
+		if !t.Disturbed {
+			quiet = append(quiet, t.Level)
+		}
+	}
+	if len(quiet) > 0 {
+		all = quiet
+	}
+	return w.trials[trial].Level.Beside(all)
+}
+
+// Suspect reports whether the last trial of a path lies apart from those before it: then the path may have changed, and
+// another trial tells.
+func (w *Window) Suspect(way Way) bool {
+	valid := w.valid(way)
+	last := len(valid) - 1
+	return last > 0 && w.beside(valid[last], valid[:last]) != Same
+}
+
+// Settle looks for a change of a path, after each of its trials: the last two lie apart from those before them, on the
+// same side. What was measured before the change is dropped. If the last one contradicts the one before it, that was
+// disturbed.
+func (w *Window) Settle(way Way) Direction {
+	valid := w.valid(way)
+	last := len(valid) - 1
+	if last < 2 {
+		return Same
+	}
+	first := w.beside(valid[last-1], valid[:last-1])
+	if first == Same {
+		return Same
+	}
+	if w.beside(valid[last], valid[:last-1]) == first {
+		w.Restart(way)
+		return first
+	}
+	w.trials[valid[last-1]].Disturbed = true
+	return Same
+}
+
+// JustChanged reports whether the last two trials of a path are those that have shown its change.
+func (w *Window) JustChanged(way Way) bool {
+	valid := w.valid(way)
+	return len(valid) == 2 && w.trials[valid[0]].At.Equal(w.changed[way])
 }
 
 // newest returns the last trials of each path that are not invalid, at most so many, in the order in which
@@ -111,6 +237,7 @@ func (w *Window) figure(trials []Trial) (v1alpha1.Figure, error) {
 			f.Since = &began
 		}
 		valid++
+		f.QuietNs = t.Level.QuietNs
 		if t.Verdict == result.Noisy {
 			noisy = true
 			f.Reasons = addReasons(f.Reasons, t.Reasons)

@@ -50,6 +50,8 @@ type echo struct {
 	timer  *time.Timer
 	// back releases the port that the echo uses; nil on the nodes' own network.
 	back func() error
+	// busy reports whether the node has been busy since the echo began.
+	busy func() bool
 	// done stops the watch over the node while the echo runs.
 	done func()
 }

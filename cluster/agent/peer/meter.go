@@ -32,7 +32,11 @@ type Meter struct {
 }
 
 // RefusedError is a peer's answer that it cannot be measured now.
-type RefusedError struct{ Node, Reason string }
+type RefusedError struct {
+	Node, Reason string
+	// Soon is true if it measures, or is measured, itself, and can be measured after that.
+	Soon bool
+}
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("node %s refuses: %s", e.Node, e.Reason) }
 
@@ -57,8 +61,9 @@ func (m Meter) Measure(ctx context.Context, to Peer, over *Network, load measure
 		return measure.Trial{}, err
 	}
 	record, err := m.run(ctx, over, own, echo, load)
-	if ended := m.release(context.WithoutCancel(ctx), to); ended != nil {
-		err = ended // even if some packets came back before
+	busy, gone := m.release(context.WithoutCancel(ctx), to)
+	if gone != nil {
+		err = gone // even if some packets came back before
 	}
 	if err != nil {
 		return measure.Trial{}, fmt.Errorf("measure the path to node %s over %s: %w", to.Node, tier, err)
@@ -71,18 +76,17 @@ func (m Meter) Measure(ctx context.Context, to Peer, over *Network, load measure
 		return measure.Trial{}, fmt.Errorf("measure the path to node %s over %s: it answers, but none of %d packets to %s came back: %s",
 			to.Node, tier, record.Trial.TxPackets, netip.AddrPortFrom(echo.Address, uint16(echo.Port)), remedy)
 	}
-	return measure.Trial{
+	trial := measure.Trial{
 		Tier: tier, Peer: to.Node, Load: load, At: time.Now(),
-		Verdict: record.Trial.Verdict, Reasons: record.Trial.Reasons, Latency: record.Histograms.Latency, Blocks: blocksOf(record.Blocks),
-	}, nil
-}
-
-// blocksOf takes the packets by time; none if the engine recorded none.
-func blocksOf(recorded *result.Blocks) confidence.Blocks {
-	if recorded == nil {
-		return confidence.Blocks{}
+		Verdict: record.Trial.Verdict, Reasons: record.Trial.Reasons, Latency: record.Histograms.Latency,
 	}
-	return confidence.TrialBlocks(recorded.Counts)
+	if record.Blocks != nil {
+		trial.Blocks, trial.Level = confidence.TrialBlocks(record.Blocks.Counts), measure.LevelOf(record.Blocks.Counts)
+	}
+	if busy {
+		trial.Disturb("node " + to.Node)
+	}
+	return trial, nil
 }
 
 // ask requests an echo from a peer.
@@ -114,7 +118,7 @@ func (m Meter) ask(ctx context.Context, to Peer, asked request) (given granted, 
 		}
 		return given, fmt.Errorf("request an echo from node %s: %s", to.Node, answer.Status)
 	case http.StatusConflict, http.StatusServiceUnavailable:
-		return given, &RefusedError{to.Node, strings.TrimSpace(string(said))}
+		return given, &RefusedError{to.Node, strings.TrimSpace(string(said)), answer.Header.Get(retryAfter) != ""}
 	default:
 		return given, fmt.Errorf("request an echo from node %s: %s: %s", to.Node, answer.Status, strings.TrimSpace(string(said)))
 	}
@@ -131,25 +135,29 @@ func (m Meter) ask(ctx context.Context, to Peer, asked request) (given granted, 
 // connections, which would wake both nodes.
 var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// release ends an echo. It is an error if the peer has ended it before. A peer that does not receive the
-// request ends the echo after a timeout.
-func (m Meter) release(ctx context.Context, to Peer) error {
+// release ends an echo, and returns whether the peer became busy meanwhile. It is an error if the peer has ended the echo
+// before. A peer that does not receive the request ends the echo after a timeout.
+func (m Meter) release(ctx context.Context, to Peer) (busy bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	call, err := http.NewRequestWithContext(ctx, http.MethodDelete, m.url(to), nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	answer, err := direct.Do(call)
 	if err != nil {
-		return nil //nolint:nilerr // the trial is over, and the peer ends the echo after a timeout
+		return false, nil //nolint:nilerr // the trial is over, and the peer ends the echo after a timeout
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusGone {
-		return nil
-	}
 	said, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
-	return errors.Join(err, errors.New(strings.TrimSpace(string(said))))
+	if answer.StatusCode == http.StatusGone {
+		return false, errors.Join(err, errors.New(strings.TrimSpace(string(said))))
+	}
+	var how ended
+	if err == nil && json.Unmarshal(said, &how) == nil { // an agent of before says nothing
+		return how.Busy, nil
+	}
+	return false, nil
 }
 
 // mostAnswer limits a peer's answer, in bytes.

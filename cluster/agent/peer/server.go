@@ -61,6 +61,15 @@ type granted struct {
 	Address netip.Addr `json:"address,omitzero"`
 }
 
+// ended is the answer to the end of an echo. Agents of before have given none.
+type ended struct {
+	// Busy is true if the node became busy during the echo.
+	Busy bool `json:"busy,omitempty"`
+}
+
+// retryAfter is the header of a refusal that does not last (RFC 9110, 10.2.3).
+const retryAfter = "Retry-After"
+
 const (
 	// mostDuration and mostRatePPS limit what one peer may use of a node.
 	mostDuration = time.Minute
@@ -93,6 +102,8 @@ type Server struct {
 	// Node is this node's name, and Probes makes its ports on pod networks; nil for none.
 	Node   string
 	Probes *Probes
+	// Watch begins to watch whether the node is busy; the function that it returns tells.
+	Watch func() func() bool
 	// Answered is called with "granted" or the reason of a refusal, for counting.
 	Answered func(result string)
 
@@ -112,14 +123,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.start(w, r, from)
 	case http.MethodDelete:
 		s.lock.Lock()
-		own := s.now != nil && s.now.from == from
+		now := s.now
 		s.lock.Unlock()
-		if !own {
+		if now == nil || now.from != from {
 			http.Error(w, "the echo has ended: a pod that requests isolation arrived on the node, or the trial took too long", http.StatusGone)
 			return
 		}
+		busy := now.busy()
 		s.Close()
-		w.WriteHeader(http.StatusNoContent)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(ended{Busy: busy}) // the caller may have left
 	default:
 		w.Header().Set("Allow", "POST, DELETE")
 		http.Error(w, "POST starts an echo, DELETE ends it", http.StatusMethodNotAllowed)
@@ -158,6 +171,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 		return
 	}
 	if !s.Slot.TryTake() {
+		w.Header().Set(retryAfter, "1")
 		refuse(http.StatusConflict, "taken", "this node is measuring, or is being measured by another; try again later")
 		return
 	}
@@ -188,7 +202,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 		refuse(http.StatusInternalServerError, "failed", err.Error())
 		return
 	}
-	started.done = done
+	started.done, started.busy = done, s.Watch()
 	s.lock.Lock()
 	s.now = started
 	// The caller may disappear without ending it.

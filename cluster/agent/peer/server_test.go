@@ -38,6 +38,7 @@ func serve(t *testing.T, agents ...Peer) *served {
 	s.Server = &Server{
 		Slot: measure.NewSlot(), Answered: func(result string) { s.results = append(s.results, result) },
 		Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return agents, nil }},
+		Watch:  func() func() bool { return func() bool { return true } },
 		Fit: func(ctx context.Context, _ string, load measure.Load) (fit context.Context, _ error) {
 			s.charged = append(s.charged, load)
 			fit, s.disturb = context.WithCancelCause(ctx)
@@ -133,7 +134,7 @@ func TestAnEchoComesBackAsItWasSent(t *testing.T) {
 	}
 	sent := bytes.Repeat([]byte("x"), 18)
 	echoed(t, mine, s.Port, sent)
-	if status, text := s.ask(t, http.MethodDelete, ""); status != http.StatusNoContent {
+	if status, text := s.ask(t, http.MethodDelete, ""); status != http.StatusOK || text != "{\"busy\":true}\n" {
 		t.Fatalf("%d %q", status, text)
 	}
 	if !s.Slot.TryTake() {

@@ -41,6 +41,11 @@ type Figure struct {
 	Percentiles []Percentile `json:"percentiles,omitempty"`
 	// MaxNs is the slowest packet.
 	MaxNs int64 `json:"maxNs,omitempty"`
+	// QuietNs is the latency where nothing disturbed the newest trial: in a quarter of its blocks of time, a tenth of the
+	// packets is no slower. 0 if nobody says.
+	QuietNs int64 `json:"quietNs,omitempty"`
+	// Newest is the last trial alone; nil if nobody says, or if none was valid.
+	Newest *Newest `json:"newest,omitempty"`
 	// ErrorNs is how wrong the clocks may have been about each packet: 0 for one clock.
 	ErrorNs int64 `json:"errorNs,omitempty"`
 	// RatePPS and FrameBytes are the load at which it was measured.
@@ -53,6 +58,8 @@ type Figure struct {
 
 	// Since is when the first packets of Histogram were measured; nil if nobody says.
 	Since *metav1.Time `json:"since,omitempty"`
+	// ChangedAt is when the path was first found changed: what was measured before, by either end, is of another path.
+	ChangedAt *metav1.Time `json:"changedAt,omitempty"`
 	// MeasuredAt is the end of the measurement, and ValidUntil when the figure counts as unknown.
 	MeasuredAt metav1.Time `json:"measuredAt"`
 	ValidUntil metav1.Time `json:"validUntil"`
@@ -63,6 +70,16 @@ type Figure struct {
 	// continues with them (confidence.Blocks). A figure with a histogram and without it has no bounds
 	// that count: older agents took packets as independent of each other.
 	Spread []byte `json:"spread,omitempty"`
+}
+
+// Newest is what the last trial of a figure says alone, from fewer packets.
+type Newest struct {
+	MeasuredAt  metav1.Time  `json:"measuredAt"`
+	Count       int64        `json:"count"`
+	Percentiles []Percentile `json:"percentiles,omitempty"`
+	MaxNs       int64        `json:"maxNs,omitempty"`
+	Verdict     Verdict      `json:"verdict"`
+	Reasons     []string     `json:"reasons,omitempty"`
 }
 
 // Percentile is the latency that this part of the packets did not exceed.
