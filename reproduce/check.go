@@ -28,8 +28,11 @@ func (f *file) check(c Claim) {
 		f.fail("measure", "nothing decides the claim, and nothing says why", "", "name an experiment (measure), data, or what keeps nines from deciding it (open, or needs: hardware, boots, cluster)")
 	}
 	for _, text := range c.Holds {
-		if _, err := expect.Parse(text); err != nil {
+		e, err := expect.Parse(text)
+		if err != nil {
 			f.expectation(text, err)
+		} else if c.AboutDisturbance && !e.InTurn() {
+			f.fail("about_disturbance", "is for trials that take turns, and "+text+" compares none", "", "write such as p99(competition=300us) > p99(competition=off)")
 		}
 	}
 	if c.Measure != nil {

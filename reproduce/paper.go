@@ -37,6 +37,9 @@ type Claim struct {
 	Data map[string]Data `yaml:"data"`
 	// Holds are the expectations that all have to hold.
 	Holds []string `yaml:"holds"`
+	// AboutDisturbance is true for a claim on what disturbs packets: trials that are noisy can show that it holds, as they
+	// took turns, and never that it differs, as the host's own noise may hide the effect.
+	AboutDisturbance bool `yaml:"about_disturbance"`
 	// Differs says what is different here for this claim.
 	Differs []string `yaml:"differs"`
 	// Figure is what the page draws of the measurement: a kind of 'nines figure'; empty: hdr.

@@ -60,6 +60,9 @@ func (d *Document) WriteClaims(w io.Writer) error {
 			}
 			out.WriteString("\n")
 			paragraph(2, c.Claim)
+			if c.Judged == nil && c.Experiment != "" {
+				paragraph(2, "tested by "+c.Experiment+"; needs "+c.Needs)
+			}
 			verdict, why := c.state()
 			out.WriteString("  " + s.Paint(colours[verdict], string(verdict)) + "\n")
 			for _, reason := range why {

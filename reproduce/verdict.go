@@ -1,6 +1,8 @@
 package reproduce
 
 import (
+	"slices"
+
 	"nines.dev/nines/exit"
 	"nines.dev/nines/expect"
 	"nines.dev/nines/report/expectation"
@@ -62,7 +64,14 @@ func Judge(of Claimed, r *result.Result, planned []map[string]any) (Judged, erro
 		}
 		asked = append(asked, expectation.Asked{Expectation: e})
 	}
-	all, err := expectation.Judge(expectation.Options{Result: r, Asked: asked, Planned: planned})
+	o := expectation.Options{Result: r, Asked: asked, Planned: planned}
+	all, err := expectation.Judge(o)
+	if err == nil && all.Decision == expect.Undecided && of.Claim.AboutDisturbance {
+		o.Result = withoutNoise(r)
+		if disturbed, err := expectation.Judge(o); err == nil && disturbed.Decision == expect.Holds {
+			all = disturbed
+		}
+	}
 	if exit.Code(err) == exit.Wrong {
 		return Unmeasured(of, err.Error()), nil // such as no trial of a combination that was skipped
 	} else if err != nil {
@@ -81,6 +90,18 @@ func Judge(of Claimed, r *result.Result, planned []map[string]any) (Judged, erro
 		j.Expected = append(j.Expected, e)
 	}
 	return j, nil
+}
+
+// withoutNoise is a result whose noisy trials count as clean ones.
+func withoutNoise(r *result.Result) *result.Result {
+	counted := *r
+	counted.Summary.Trials = slices.Clone(r.Summary.Trials)
+	for i := range counted.Summary.Trials {
+		if t := &counted.Summary.Trials[i]; t.Verdict == result.Noisy {
+			t.Verdict = result.Clean
+		}
+	}
+	return &counted
 }
 
 func because(expectation string, c Case) string {
