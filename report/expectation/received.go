@@ -48,15 +48,21 @@ func quietOf(r *result.Result, q expect.Quantity, t result.Trial, value float64)
 	if err != nil {
 		return math.Inf(1) // Open has reported it
 	}
-	taken := details.StealNs + details.WaitedNs + details.ThrottledNs
-	for _, gap := range details.Gaps {
-		taken += gap.TotalNs
+	return value / (1 - takenShare(details))
+}
+
+// takenShare is the share of a trial's time that the host can have taken from what carries the packets. What threads saw
+// themselves is what the kernel counts, too; a program of others counts nothing itself.
+func takenShare(d result.Details) float64 {
+	var seen, programs int64
+	for _, gap := range d.Gaps {
+		seen += gap.TotalNs
 	}
-	for _, program := range details.Programs {
-		taken += program.RunDelayNs
+	for _, program := range d.Programs {
+		programs += program.RunDelayNs
 	}
-	share := float64(taken) / float64(max(details.ElapsedNs, details.DurationNs, 1))
-	return value / (1 - min(share, mostTaken))
+	taken := max(seen, d.StealNs+d.WaitedNs+d.ThrottledNs) + programs
+	return min(float64(taken)/float64(max(d.ElapsedNs, d.DurationNs, 1)), mostTaken)
 }
 
 // mostTaken is the largest share of a trial's time that is taken for the host's: of more, hardly anything was measured.

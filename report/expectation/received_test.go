@@ -47,3 +47,21 @@ func TestRatioOfRates(t *testing.T) {
 		}
 	}
 }
+
+func TestTakenShare(t *testing.T) {
+	gaps := []result.GapMeter{{TotalNs: 10}, {TotalNs: 20}}
+	for _, c := range []struct {
+		details result.Details
+		want    float64
+	}{
+		{result.Details{}, 0},
+		{result.Details{Gaps: gaps, WaitedNs: 25, DurationNs: 100}, 0.3},
+		{result.Details{Gaps: gaps, WaitedNs: 25, StealNs: 15, DurationNs: 100}, 0.4},
+		{result.Details{Gaps: gaps, Programs: []result.ProgramDelay{{RunDelayNs: 30}}, DurationNs: 100, ElapsedNs: 200}, 0.3},
+		{result.Details{WaitedNs: 300, DurationNs: 100}, mostTaken},
+	} {
+		if got := takenShare(c.details); got != c.want {
+			t.Errorf("%+v: %g, want %g", c.details, got, c.want)
+		}
+	}
+}
