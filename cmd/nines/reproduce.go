@@ -150,6 +150,9 @@ func (k reproduceCall) run(ctx context.Context, args []string, stdout, stderr io
 	if err != nil {
 		return err
 	}
+	if others, err := crowd(ctx); err == nil && others != "" && len(runs) > 0 {
+		terminal.Printf(stderr, "%s: what needs a quiet host will not be decidable\n", others)
+	}
 	judged, failed := reproduce.JudgeData(ctx, papers, h)
 	d.Add(judged...)
 	if failed == nil {
@@ -227,7 +230,7 @@ func (k reproduceCall) measure(ctx context.Context, r reproduce.Run, dir string,
 	}
 	var written string
 	call := runCall{out: dir, quiet: true, written: func(at string) { written = at }}
-	failed := awaitTurn(ctx, func() error { return call.measure(ctx, file, io.Discard, stderr) })
+	failed := awaitTurn(ctx, stderr, func() error { return call.measure(ctx, file, io.Discard, stderr) })
 	if errors.Is(failed, context.Canceled) {
 		return nil, errors.New("interrupted; the claims that were judged before stay")
 	}
@@ -287,11 +290,15 @@ func plannedBy(file *spec.File) (all []map[string]any) {
 const turnWait = 2 * time.Second
 
 // awaitTurn repeats a measurement that another one on this host refuses, until that has ended.
-func awaitTurn(ctx context.Context, measure func() error) error {
-	for {
+func awaitTurn(ctx context.Context, words io.Writer, measure func() error) error {
+	for said := false; ; said = true {
 		err := measure()
-		if !errors.As(err, new(*lab.MeasuringError)) {
+		var other *lab.MeasuringError
+		if !errors.As(err, &other) {
 			return err
+		}
+		if !said {
+			terminal.Printf(words, "     waits for its turn: %s\n", other.Who)
 		}
 		select {
 		case <-ctx.Done():
