@@ -175,6 +175,9 @@ func (f *file) misread(line, column int, message string) {
 		keys := keysOf[found[2]]
 		e.Path, e.Problem, e.Allowed, e.Remedy = found[1], "the key is not known", terminal.Listed(keys), terminal.DidYouMean(found[1], keys)
 	}
+	if strings.Contains(message, "!!map into string") {
+		e.Problem, e.Remedy = "is no text", `quote a text that contains ": "`
+	}
 	f.wrong = append(f.wrong, e)
 }
 

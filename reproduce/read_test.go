@@ -54,6 +54,7 @@ func TestWrongFiles(t *testing.T) {
 		"nothing that decides":     {rightPaper, "source: figure 1\nclaim: It is fast.\nkind: bound\n", "nothing decides the claim"},
 		"no time":                  {rightPaper, strings.Replace(rightClaim, ", takes: 1m", "", 1), "measure.takes: is missing"},
 		"a wrong time":             {rightPaper, strings.Replace(rightClaim, "1m}", "soon}", 1), "is no time"},
+		"a colon in a text":        {rightPaper, rightClaim + "differs:\n  - one: two\n", `doe2020/fast.yaml:8:5: is no text; quote a text that contains ": "`},
 		"no YAML":                  {rightPaper, "source: [", "not valid YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
