@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "write the table of docs/claims.md again; the verdicts in it stay")
-	from   = flag.String("from", "", "with -update: the folder of a reproduction, whose verdicts it gets")
+	from   = flag.String("from", "", "with -update: the folder of a reproduction, whose verdicts replace those of its claims")
 )
 
 // table is the document with all claims.
@@ -52,12 +53,14 @@ func TestTableOfClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(kept), "\n## ")
-	judged := string(kept)
+	verdicts := verdictsIn(string(kept))
 	if *from != "" {
-		judged = markdownOf(t, func() (*Document, error) { return Open(*from) })
-		head = judgedOn.ReplaceAllString(head, strings.ReplaceAll(judgedOn.FindString(judged), "$", "$$"))
+		judged := markdownOf(t, func() (*Document, error) { return Open(*from) })
+		maps.Copy(verdicts, verdictsIn(judged))
+		if strings.Count(judged, "\n## ") > 1 { // of one paper the other verdicts stay, and so does what they were judged on
+			head = judgedOn.ReplaceAllString(head, strings.ReplaceAll(judgedOn.FindString(judged), "$", "$$"))
+		}
 	}
-	verdicts := verdictsIn(judged)
 	want, paper := head, ""
 	for line := range strings.Lines(markdownOf(t, func() (*Document, error) { return NewDocument(papers, Host{Inventory: &host.Inventory{}}, false), nil })) {
 		line = strings.TrimSuffix(line, "\n")
