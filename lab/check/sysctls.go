@@ -101,7 +101,7 @@ func KeepSysctls(l *running.Lab) error {
 // untouchedInFabric are the sysctls that settled nodes begin with. The fabric is a network like theirs: what it has when
 // the lab comes up counts for good.
 func untouchedInFabric(l *running.Lab, before map[string]string) (values map[string]string, err error) {
-	if len(before) > 0 {
+	if len(before) > 0 || len(l.Plan().Nodes) > mostSwept {
 		return before, nil
 	}
 	ns, err := netns.OfProcess(l.Fabric().PID)

@@ -57,20 +57,23 @@ func (w *watchedNode) forget() {
 	}
 }
 
-// ending is how the node's process has ended.
-func (w *watchedNode) ending() health.Ending {
-	if w.handle == nil {
-		return health.EndedUnknown
+// ending is how the node's process has ended, as the kernel says, or what keeps the output of a container has noted.
+func (w *watchedNode) ending(noted string) health.Ending {
+	if w.handle != nil {
+		w.main.Reap() // if it is our child, its status is known only then
+		if status, known := w.handle.Status(); known && status.Signaled() {
+			noted = proc.EndedBy(status.Signal())
+		} else if known {
+			noted = proc.EndedWith(status.ExitStatus())
+		}
 	}
-	w.main.Reap() // if it is our child, its status is known only then
-	status, known := w.handle.Status()
-	switch {
-	case !known:
+	switch noted {
+	case "":
 		return health.EndedUnknown
-	case status.Exited() && status.ExitStatus() == 0,
+	case proc.EndedWith(0),
 		// So ends the first process of a pid namespace that powers off (reboot_pid_ns in
 		// kernel/pid_namespace.c).
-		status.Signaled() && status.Signal() == unix.SIGINT:
+		proc.EndedBy(unix.SIGINT):
 		return health.EndedWell
 	}
 	return health.EndedBadly

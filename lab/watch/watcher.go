@@ -199,7 +199,7 @@ func (w *watcher) look(ctx context.Context) error {
 		watched.follow(n, r, now)
 		seen := health.Seen{Alive: watched.ended.IsZero(), Stopped: r.Stopped}
 		if !seen.Alive && !seen.Stopped {
-			seen.Ended = watched.ending()
+			seen.Ended = watched.ending(w.lab.Place("").Ending(n))
 		}
 		if id, has := w.engines[n.Name]; has && !id.Alive() {
 			seen.Broken = "its engine had died"
