@@ -41,7 +41,7 @@ quickstart: setup
 	@echo "The page: $(CURDIR)/results/latest/report.html"
 
 # setup-GROUP... installs for more: see hack/setup/packages.txt.
-.PHONY: setup setup-unit setup-test setup-bench setup-vm setup-cluster setup-switches
+.PHONY: setup setup-unit setup-test setup-bench setup-vm setup-cluster setup-switches setup-dpdk-examples
 ## setup: install the packages that building and running need
 setup:
 	@hack/setup/install.sh build run
@@ -64,6 +64,9 @@ setup-cluster: setup
 ## setup-switches: build Snabb, outside of the checkout, for the tests with the real program
 setup-switches: setup
 	@hack/setup/switches.sh
+## setup-dpdk-examples: build DPDK's l2fwd and l3fwd, for examples/devices
+setup-dpdk-examples:
+	@hack/setup/dpdk-examples.sh
 
 .PHONY: build
 ## build: build bin/nines and what it needs

@@ -227,6 +227,9 @@ func TestExamplesRun(t *testing.T) {
 		"kernel-busy-poll/quick/intervals.yaml":   {nil, nil, 4, 0},
 		"kernel-busy-poll/quick/throughput.yaml":  {[]string{"rx=busy_poll", "method.trial=50ms", "method.max_rate_pps=20k"}, nil, some, 0},
 		"kernel-busy-poll/quick/soak.yaml":        {[]string{"method.soak=1s", "method.window=500ms"}, nil, some, 0},
+		"kernel-busy-poll/quick/pod-network.yaml": {nil, nil, 4, 0},
+		"kernel-busy-poll/quick/pod-network-throughput.yaml": {
+			[]string{"rx=interrupt", "method.trial=50ms", "method.max_rate_pps=10k"}, nil, some, 0},
 
 		// The live patch may not be built for the guest's kernel: the laboratory's tests have it.
 		"kernel-busy-poll/quick/virtual-machine.yaml": {[]string{"sweep.solution.KBP="}, nil, 2, 0},

@@ -94,8 +94,8 @@ func TestEachExampleRunsAsPrinted(t *testing.T) {
 			continue // TestLabExamplesThatNeedItsKernel
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			if strings.Contains(string(text), "\nimages:") {
-				labtest.LongForm(t) // it builds an image of Debian's packages
+			if strings.Contains(string(text), "\nimages:") || strings.Contains(string(text), "make setup-") {
+				labtest.LongForm(t) // it builds an image of Debian's packages, or a program from their source
 			}
 			runAsPrinted(t, file, strings.Count(string(text), "\n"))
 		})
