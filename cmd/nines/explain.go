@@ -185,6 +185,7 @@ func explained(r *result.Result, id string) (explain.Shown, error) {
 	return explain.Shown{
 		Schema: explain.Schema, Name: r.Summary.Name, Trial: id, Slowest: causes.Slowest,
 		LostEvents: in.Details.Trace.Lost, StealNs: in.Details.StealNs, Recorder: recorder, Others: []string{}, Causes: causes,
+		Stages: in.Details.Trace.Stages, StagesEvery: in.Details.Trace.StagesEvery,
 	}, nil
 }
 

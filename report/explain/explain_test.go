@@ -146,3 +146,20 @@ func TestARemedyIsSaidOnce(t *testing.T) {
 		t.Error(out.String())
 	}
 }
+
+// TestStages: the delays on the way through the kernel, with what was followed.
+func TestStages(t *testing.T) {
+	p99, most := int64(2_500), int64(3_600_000)
+	s := Shown{StagesEvery: 4, Stages: []result.StageDelay{
+		{From: "qdisc", To: "driver", Device: "dut:eth0", Delay: result.Percentiles{P99: &p99, Max: &most, Count: 500}},
+	}}
+	var out bytes.Buffer
+	if err := WriteTable(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"of one packet in 4", "dut:eth0", "qdisc", "driver", "500", "2.500", "3600.000"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}

@@ -22,6 +22,9 @@ type Shown struct {
 	StealNs    int64  `json:"steal_ns"`
 	// Recorder is what recording cost.
 	Recorder Recorder `json:"recorder"`
+	// Stages are the delays of all followed packets between the stages of their path, one in StagesEvery.
+	Stages      []result.StageDelay `json:"stages,omitempty"`
+	StagesEvery int                 `json:"stages_every,omitempty"`
 	// Others are other traced trials of the result.
 	Others []string `json:"others"`
 	// Causes has the whole ranking, and the requested packets.
@@ -68,6 +71,7 @@ func WriteTable(w io.Writer, s Shown) error {
 		out.WriteString("\nNo packet has recorded events.\n")
 	}
 	writePackets(&out, s.Causes.Packets)
+	writeStages(&out, s.Stages, s.StagesEvery)
 	out.WriteString("\n" + terminal.Wrap(s.Recorder.words(s.LostEvents), 0, 0, terminal.Columns) + "\n")
 	if len(s.Causes.Notes) > 0 {
 		out.WriteString("\n")
