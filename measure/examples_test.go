@@ -230,6 +230,7 @@ func TestExamplesRun(t *testing.T) {
 		"kernel-busy-poll/quick/pod-network.yaml": {nil, nil, 4, 0},
 		"kernel-busy-poll/quick/pod-network-throughput.yaml": {
 			[]string{"rx=interrupt", "method.trial=50ms", "method.max_rate_pps=10k"}, nil, some, 0},
+		"kernel-busy-poll/quick/stages.yaml": {[]string{"guest=container"}, nil, 1, 0},
 
 		// The live patch may not be built for the guest's kernel: the laboratory's tests have it.
 		"kernel-busy-poll/quick/virtual-machine.yaml": {[]string{"sweep.solution.KBP="}, nil, 2, 0},
