@@ -234,6 +234,8 @@ func TestExamplesRun(t *testing.T) {
 
 		// The live patch may not be built for the guest's kernel: the laboratory's tests have it.
 		"kernel-busy-poll/quick/virtual-machine.yaml": {[]string{"sweep.solution.KBP="}, nil, 2, 0},
+		"kernel-busy-poll/quick/virtual-machine-soak.yaml": {
+			[]string{"nodes.dut.rx=interrupt", "method.soak=1s", "method.window=500ms", "traffic.rate_bits=1Mbit/s"}, nil, some, 0},
 		"kernel-busy-poll/quick/virtual-machine-throughput.yaml": {
 			[]string{"solution=NAPI", "method.trial=50ms", "method.max_rate_pps=2k"}, nil, some, 0},
 	}
