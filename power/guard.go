@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The limits of a Guard. A source is the address of a client, without its port.
+// The limits of a Guard. What a source is, Source says.
 const (
 	// freeFailures are the wrong passwords after which a source has to wait.
 	freeFailures = 3
@@ -52,6 +52,10 @@ func NewGuard(say func(string)) *Guard {
 func (g *Guard) Wait(from string, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.wait(from, now)
+}
+
+func (g *Guard) wait(from string, now time.Time) time.Duration {
 	s := g.sources[from]
 	if s == nil {
 		if len(g.sources) < mostSources {
@@ -62,10 +66,43 @@ func (g *Guard) Wait(from string, now time.Time) time.Duration {
 	return max(0, s.until.Sub(now))
 }
 
-// Failed counts a wrong password.
-func (g *Guard) Failed(from string, now time.Time) {
+// Begin counts an attempt before its answer lets the client know whether its password is right. If it is not 0, the
+// source has to wait as long, and gets no answer. Succeeded forgets the attempt, and Wrong says that it was a guess.
+func (g *Guard) Begin(from string, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if wait := g.wait(from, now); wait > 0 {
+		return wait
+	}
+	g.count(from, now)
+	return 0
+}
+
+// Try counts a password, where that is known at once to be right or wrong. If it is not 0, the source has to wait as
+// long, and must not get to know. Several at the same time are one after the other.
+func (g *Guard) Try(from string, now time.Time, right bool) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if wait := g.wait(from, now); wait > 0 {
+		return wait
+	}
+	if right {
+		g.forget(from, now)
+	} else {
+		g.count(from, now)
+		g.tell(from, now)
+	}
+	return 0
+}
+
+// Wrong tells that an attempt that has begun had a wrong password, or was left.
+func (g *Guard) Wrong(from string, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tell(from, now)
+}
+
+func (g *Guard) count(from string, now time.Time) {
 	s := g.place(from, now)
 	if now.Sub(s.last) > forgetAfter {
 		s.failures = 0
@@ -78,6 +115,10 @@ func (g *Guard) Failed(from string, now time.Time) {
 		}
 		s.until = now.Add(pause)
 	}
+}
+
+func (g *Guard) tell(from string, now time.Time) {
+	s := g.place(from, now)
 	g.failures++
 	pause := sayEvery
 	if g.lines >= manyLines {
@@ -93,6 +134,10 @@ func (g *Guard) Failed(from string, now time.Time) {
 func (g *Guard) Succeeded(from string, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.forget(from, now)
+}
+
+func (g *Guard) forget(from string, now time.Time) {
 	s := g.place(from, now)
 	if s == &g.rest {
 		s.until = time.Time{}

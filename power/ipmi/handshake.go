@@ -32,9 +32,9 @@ func (p *Port) discover(m message) []byte {
 	return wrap(types.PayloadTypeIPMI, answer)
 }
 
-// guessed counts a wrong password of a source.
+// guessed tells that a source had a wrong password.
 func (p *Port) guessed(now time.Time) func(source string) {
-	return func(source string) { p.config.Guard.Failed(source, now) }
+	return func(source string) { p.config.Guard.Wrong(source, now) }
 }
 
 func (p *Port) open(source string, m message, now time.Time) []byte {
@@ -54,17 +54,19 @@ func (p *Port) open(source string, m message, now time.Time) []byte {
 
 func (p *Port) rakp1(source string, m message, now time.Time) []byte {
 	s := p.sessions.of(m.about(), source)
-	if s == nil || s.active {
+	// The hash tells the client whether its password is right, so it counts as an attempt: clients with a wrong one send
+	// no third message.
+	if s == nil || s.active || !s.hashed && p.config.Guard.Begin(source, now) > 0 {
 		return nil
 	}
+	s.hashed = true
 	answer, err := handlers.HandleRAKP1(context.Background(), p.bmc, m.payload)
 	if err != nil || len(answer) < 2 {
 		return nil
 	}
-	s.hashed = true
 	if answer[1] != byte(types.RmcpStatusCodeNoErrors) {
 		p.sessions.end(m.about())
-		p.config.Guard.Failed(source, now)
+		p.config.Guard.Wrong(source, now)
 	}
 	return wrap(types.PayloadTypeRAKPMessage2, answer)
 }
@@ -72,14 +74,15 @@ func (p *Port) rakp1(source string, m message, now time.Time) []byte {
 func (p *Port) rakp3(source string, m message, now time.Time) []byte {
 	id := m.about()
 	s := p.sessions.of(id, source)
-	// A session that is confirmed is not confirmed again: a wrong message would end it.
-	if s == nil || s.active || !s.hashed || p.config.Guard.Wait(source, now) > 0 {
+	// A session that is confirmed is not confirmed again: a wrong message would end it. The attempt was counted with its
+	// hash, so that it has no pause of its own.
+	if s == nil || s.active || !s.hashed {
 		return nil
 	}
 	answer, err := handlers.HandleRAKP3(context.Background(), p.bmc, m.payload)
 	if err != nil || len(answer) < 2 || answer[1] != byte(types.RmcpStatusCodeNoErrors) {
 		p.sessions.end(id)
-		p.config.Guard.Failed(source, now)
+		p.config.Guard.Wrong(source, now)
 	} else {
 		p.sessions.confirm(id, now)
 		p.config.Guard.Succeeded(source, now)

@@ -80,18 +80,10 @@ func (p *Port) Serve(ctx context.Context, conn net.PacketConn) error {
 		case err != nil:
 			continue // such as a client that no longer listens (ECONNREFUSED)
 		}
-		if answer := p.handle(sourceOf(from), buffer[:n], time.Now()); answer != nil {
+		if answer := p.handle(power.Source(from, conn.LocalAddr()), buffer[:n], time.Now()); answer != nil {
 			_, _ = conn.WriteTo(answer, from) // a client that gets none asks again
 		}
 	}
-}
-
-// sourceOf is a client's address without its port.
-func sourceOf(from net.Addr) string {
-	if udp, ok := from.(*net.UDPAddr); ok {
-		return udp.AddrPort().Addr().Unmap().String()
-	}
-	return from.String()
 }
 
 // handle answers a packet; nil for one that gets no answer. It survives what go-ipmi does not.

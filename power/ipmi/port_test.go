@@ -226,8 +226,41 @@ func TestHashesThatArePushedOutAreCounted(t *testing.T) {
 			taken++
 		}
 	}
-	if got := port.config.Guard.Failures(); got != 3 || taken > mostPendingOf+3 {
+	c.now = c.now.Add(pendingFor + time.Second)
+	c.open(t)
+	if got := port.config.Guard.Failures(); got != 3 || taken != 3 {
 		t.Errorf("%d hashes were taken, and %d are counted; three, and then a pause", taken, got)
+	}
+}
+
+// TestAHashIsAnAttempt: a client with a wrong password sees that by the hash, and sends no more. The right one is not taken
+// after such, until the pause has ended; but an attempt that has begun goes on.
+func TestAHashIsAnAttempt(t *testing.T) {
+	port := newPort(t, &machines{})
+	begun := newConsole(port)
+	if !begun.open(t) || !begun.rakp1(t) {
+		t.Fatal("no hash")
+	}
+	for range 2 {
+		wrong := newConsole(port)
+		if !wrong.open(t) || !wrong.rakp1(t) {
+			t.Fatal("no hash")
+		}
+	}
+	right := newConsole(port)
+	if right.login(t) {
+		t.Error("a fourth attempt within the same moment is taken")
+	}
+	other := newConsole(port)
+	if other.source = "user 1000 of this host"; !other.login(t) {
+		t.Error("another user waits, too")
+	}
+	right.now = right.now.Add(2 * time.Second)
+	if !right.login(t) {
+		t.Error("the right password is not taken after the pause")
+	}
+	if !begun.rakp3(t) {
+		t.Error("the first attempt does not go on")
 	}
 }
 

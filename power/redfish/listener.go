@@ -12,6 +12,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"nines.dev/nines/power"
 )
 
 // The limits of connections, in all and of one address: one that opens many keeps only itself out.
@@ -38,10 +40,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		source, _, err := net.SplitHostPort(conn.RemoteAddr().String())
-		if err != nil {
-			source = conn.RemoteAddr().String()
-		}
+		source := power.Source(conn.RemoteAddr(), conn.LocalAddr())
 		l.mu.Lock()
 		fits := l.all < mostConnections && l.open[source] < mostConnectionsOf
 		if fits {

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
+
+	"nines.dev/nines/power"
 )
 
 // The limits of sessions. Only who has the password begins one; the one that was quiet longest goes.
@@ -110,13 +113,14 @@ func (s *sessions) list(now time.Time) []session {
 	return all
 }
 
-// sourceOf is a client's address without its port.
+// sourceOf is who has sent a request, as power.Source names it.
 func sourceOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	client, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
-	return host
+	own, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return power.Source(net.TCPAddrFromAddrPort(client), own)
 }
 
 // known lets a handler see only requests with a session's token or the password.
@@ -145,23 +149,20 @@ func (s *service) known(handle http.HandlerFunc) http.HandlerFunc {
 
 // right is true for the user's name and password; others are answered, counted and slowed down.
 func (s *service) right(w http.ResponseWriter, r *http.Request, user, password string) bool {
-	now, source := s.now(), sourceOf(r)
-	if wait := s.Guard.Wait(source, now); wait > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(int(wait/time.Second)+1))
-		fail(w, http.StatusTooManyRequests, "SessionLimitExceeded", "too many wrong passwords from this address; wait, and try again")
-		return false
-	}
 	// Hashes have one length, so the time tells nothing of the right one.
 	sameUser := subtle.ConstantTimeCompare([]byte(hashOf(user)), []byte(hashOf(s.User)))
 	samePassword := subtle.ConstantTimeCompare([]byte(hashOf(password)), []byte(hashOf(s.Password)))
-	if sameUser&samePassword != 1 {
-		s.Guard.Failed(source, now)
-		w.Header().Set("WWW-Authenticate", `Basic realm="nines"`)
-		fail(w, http.StatusUnauthorized, "ResourceAtUriUnauthorized", "the user or the password is wrong")
+	right := sameUser&samePassword == 1
+	if wait := s.Guard.Try(sourceOf(r), s.now(), right); wait > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(int(wait/time.Second)+1))
+		fail(w, http.StatusTooManyRequests, "SessionLimitExceeded", "too many wrong passwords from this address or user; wait, and try again")
 		return false
 	}
-	s.Guard.Succeeded(source, now)
-	return true
+	if !right {
+		w.Header().Set("WWW-Authenticate", `Basic realm="nines"`)
+		fail(w, http.StatusUnauthorized, "ResourceAtUriUnauthorized", "the user or the password is wrong")
+	}
+	return right
 }
 
 const sessionsPath = "/redfish/v1/SessionService/Sessions"
