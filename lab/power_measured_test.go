@@ -29,7 +29,7 @@ func TestPowerOfAMeasuredLab(t *testing.T) {
 		told = append(told, lab.TakeRestarts()...)
 		return lab.Alive("dut") && lab.PID("dut") != pid && len(told) > 0
 	})
-	if len(told) != 1 || told[0].Node != "dut" || told[0].How != "restarted" || !strings.Contains(told[0].Why, "power reset, asked for by IPMI from 127.") {
+	if len(told) != 1 || told[0].Node != "dut" || told[0].How != "restarted" || !strings.Contains(told[0].Why, "power reset, asked for by IPMI from user 0 of this host") {
 		t.Errorf("told: %+v", told)
 	}
 	silent := func(string) {}

@@ -33,7 +33,8 @@ set -ex
 rate=$(pos_get_variable --from-loop rate)
 size=$(pos_get_variable -l size)
 count=$(pos_get_variable --from-global count)
-peer=$(pos_get_variable peer)
+peer=$(pos_get_variable -r peer)
+pos_set_variable --as-loop chosen "$size"
 [ "$(pos_get_variable hostname)" = loadgen ]
 pos_set_variable -g sent $((count * rate))
 pos_sync
@@ -49,7 +50,9 @@ const posDUT = `#!/bin/sh
 set -ex
 pos_sync
 pos_run -l wait -- sleep 1000
-pos_sync -t done
+[ "$(pos_get_variable --from-loop chosen)" = "$(pos_get_variable --remote -l size)" ]
+if pos_sync --timeout 0.2 --tag never; then exit 9; fi
+pos_sync -l --timeout 600 -t done
 [ "$(pos_get_variable --from-global sent)" = "$(( $(pos_get_variable count) * $(pos_get_variable --from-loop rate) ))" ]
 pos_kill -l wait
 echo counted

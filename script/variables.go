@@ -20,9 +20,10 @@ type Variables struct {
 	// outside is true where variables that the sweep varies have no value, and hidden are the global ones.
 	outside bool
 	hidden  map[string]bool
-	// setGlobal and setNodes are those that scripts have set.
-	setGlobal map[string]string
-	setNodes  map[string]map[string]string
+	// setGlobal, setLoop and setNodes are those that scripts have set. Those of setLoop are seen where swept ones are
+	// asked for.
+	setGlobal, setLoop map[string]string
+	setNodes           map[string]map[string]string
 }
 
 // hostname is the variable of each node that is its name, as in pos.
@@ -31,7 +32,7 @@ const hostname = "hostname"
 // NewVariables are variables as the experiment file gives them: global ones, those of nodes, and
 // those that its sweep varies, with their values.
 func NewVariables(global map[string]string, nodes map[string]map[string]string, loop map[string]string) *Variables {
-	return &Variables{global: global, nodes: nodes, loop: loop, setGlobal: map[string]string{}, setNodes: map[string]map[string]string{}}
+	return &Variables{global: global, nodes: nodes, loop: loop, setGlobal: map[string]string{}, setLoop: map[string]string{}, setNodes: map[string]map[string]string{}}
 }
 
 // SweepNodes says which of the nodes' own variables the sweep varies.
@@ -64,6 +65,7 @@ func (v *Variables) Trial(setup *Variables) *Variables {
 		return out
 	}
 	maps.Copy(out.setGlobal, setup.setGlobal)
+	maps.Copy(out.setLoop, setup.setLoop)
 	for node, values := range setup.setNodes {
 		out.setNodes[node] = maps.Clone(values)
 	}
@@ -76,7 +78,7 @@ func (v *Variables) Get(node, key string, scope wire.Scope) (string, error) {
 	var layers []map[string]string
 	switch scope {
 	case wire.ScopeLoop:
-		layers = []map[string]string{v.ownLoop(node), v.loop}
+		layers = []map[string]string{v.ownLoop(node), v.loop, v.setLoop}
 	case wire.ScopeGlobal:
 		layers = []map[string]string{v.setGlobal, v.global}
 	default:
@@ -110,10 +112,10 @@ const (
 // keyForm is the form of a variable's name, which the experiment file's has too.
 var keyForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]{0,63}$`)
 
-// Set sets a variable of a node, or a global one.
+// Set sets a variable of a node, or one for all nodes: a global one, or one beside those that the sweep varies.
 func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 	switch {
-	case scope == wire.ScopeLoop, v.isSwept(key), scope != wire.ScopeGlobal && v.swept[node][key]:
+	case v.isSwept(key), scope != wire.ScopeGlobal && v.swept[node][key]:
 		return fmt.Errorf("%s is varied by the sweep and cannot be set", key)
 	case !keyForm.MatchString(key):
 		return fmt.Errorf("%q cannot be a variable's name: use letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'", key)
@@ -123,7 +125,10 @@ func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 		return fmt.Errorf("the value of %s is not text", key)
 	}
 	to := v.setGlobal
-	if scope != wire.ScopeGlobal {
+	switch scope {
+	case wire.ScopeLoop:
+		to = v.setLoop
+	case wire.ScopeNode:
 		if v.setNodes[node] == nil {
 			v.setNodes[node] = map[string]string{}
 		}
@@ -168,6 +173,10 @@ func (v *Variables) Values() Values {
 		out.Global = map[string]string{}
 	}
 	maps.Copy(out.Global, v.setGlobal)
+	if out.Loop == nil && len(v.setLoop) > 0 {
+		out.Loop = map[string]string{}
+	}
+	maps.Copy(out.Loop, v.setLoop)
 	for _, from := range []map[string]map[string]string{v.nodes, v.setNodes} {
 		for node, values := range from {
 			if out.Nodes[node] == nil {

@@ -152,3 +152,25 @@ func TestWrongVariablesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestLoopVariablesOfScripts are for all nodes, beside the swept ones, and forgotten with their trial.
+func TestLoopVariablesOfScripts(t *testing.T) {
+	v := fileVariables().Trial(nil)
+	if err := v.Set("a", "chosen", "7", wire.ScopeLoop); err != nil {
+		t.Fatal(err)
+	}
+	if value, err := v.Get("b", "chosen", wire.ScopeLoop); value != "7" {
+		t.Errorf("another node sees %q, %v", value, err)
+	}
+	for _, scope := range []wire.Scope{wire.ScopeNode, wire.ScopeGlobal} {
+		if value, err := v.Get("a", "chosen", scope); err == nil {
+			t.Errorf("it is %q in %q", value, scope)
+		}
+	}
+	if got := v.Values().Loop; got["chosen"] != "7" || got["rate"] != "1000" {
+		t.Errorf("the trial's values are %v", got)
+	}
+	if value, err := fileVariables().Trial(nil).Get("a", "chosen", wire.ScopeLoop); err == nil {
+		t.Errorf("the next trial sees %q", value)
+	}
+}

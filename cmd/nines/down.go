@@ -46,15 +46,17 @@ lab. With --all, a lab that cannot be taken down does not stop the others.`,
   nines down --dry-run       # show what would be undone`,
 		Args: atMostOneLab,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				if call.all {
-					return exit.Wrongf("either name a lab or use --all")
-				}
-				call.lab = args[0]
+			var err error
+			if call.lab, err = oneLab(args, call.lab); err != nil {
+				return err
+			}
+			if call.all && call.lab != "" {
+				return exit.Wrongf("either name a lab or use --all")
 			}
 			return call.down(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
+	labFlag(c, &call.lab)
 	c.Flags().BoolVar(&call.all, "all", false, "take down every lab of this host")
 	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would be undone, and undo nothing")
 	return c

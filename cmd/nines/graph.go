@@ -34,6 +34,7 @@ var graphFormats = []struct {
 type graphCall struct {
 	file        labFile
 	format, out string
+	lab         string
 }
 
 func newGraphCommand() *cobra.Command {
@@ -57,7 +58,11 @@ highlighted. A network that is wider than the terminal is listed instead.`,
 			if err != nil {
 				return err
 			}
-			p, err := call.file.planOf(strings.Join(args, ""))
+			said, err := oneLab(args, call.lab)
+			if err != nil {
+				return err
+			}
+			p, err := call.file.planOf(said)
 			if err != nil {
 				return err
 			}
@@ -68,6 +73,7 @@ highlighted. A network that is wider than the terminal is listed instead.`,
 		},
 	}
 	call.file.flags(c)
+	labFlag(c, &call.lab)
 	c.Flags().StringVar(&call.format, "format", "", "text, svg, png, mermaid or dot (default: by the ending of --out, or text)")
 	c.Flags().StringVarP(&call.out, "out", "o", "", "the file to write (default: standard output)")
 	return c

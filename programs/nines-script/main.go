@@ -4,10 +4,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,6 +77,7 @@ func newGet() *cobra.Command {
 	c.Flags().BoolVarP(&from.global, "from-global", "g", false, "only global variables")
 	c.Flags().BoolVarP(&from.loop, "from-loop", "l", false, "only swept variables")
 	c.MarkFlagsMutuallyExclusive("from-global", "from-loop")
+	c.Flags().BoolP("remote", "r", false, "accepted for pos; no effect")
 	return c
 }
 
@@ -89,24 +92,49 @@ func newSet() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVarP(&to.global, "as-global", "g", false, "for all nodes")
+	c.Flags().BoolVarP(&to.loop, "as-loop", "l", false, "for all nodes, beside what the sweep varies")
+	c.MarkFlagsMutuallyExclusive("as-global", "as-loop")
+	c.Flags().BoolP("remote", "r", false, "accepted for pos; no effect")
 	return c
 }
 
 func newSync() *cobra.Command {
-	var tag string
+	var tag, timeout string
 	c := &cobra.Command{
 		Use: "sync", Short: "Wait at a barrier for the scripts of all nodes",
 		Long: `Wait until the scripts of all nodes have reached the barrier. If one of them has ended, this
 fails at once and names its node.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := ask(c.Context(), wire.Request{Verb: wire.Sync, Name: tag}, nil)
+			ctx, stop, err := within(c.Context(), timeout)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			_, err = ask(ctx, wire.Request{Verb: wire.Sync, Name: tag}, nil)
 			return err
 		},
 	}
 	c.Flags().StringVarP(&tag, "tag", "t", "", "the barrier's name, if there are several")
+	c.Flags().StringVar(&timeout, "timeout", "", "give up after so many seconds, or after a time such as 2m")
 	ignoreLoop(c)
 	return c
+}
+
+// within ends a context after a time: seconds, as for pos, or a number with a unit; empty: never.
+func within(ctx context.Context, timeout string) (context.Context, context.CancelFunc, error) {
+	if timeout == "" {
+		return ctx, func() {}, nil
+	}
+	limit, err := time.ParseDuration(timeout)
+	if err != nil {
+		limit, err = time.ParseDuration(timeout + "s")
+	}
+	if err != nil || limit <= 0 {
+		return nil, nil, exit.Wrongf("--timeout %q: give seconds, or a time with a unit, as in: sync --timeout 2m", timeout)
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all nodes' scripts have reached the barrier within %v", limit))
+	return ctx, stop, nil
 }
 
 func newUpload() *cobra.Command {
