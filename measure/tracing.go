@@ -268,6 +268,7 @@ func (t *tracer) end(_ context.Context, o *observation) error {
 	if err != nil {
 		return err
 	}
+	recording.Trace.Bystanders = bystanders(recording.Events, recording.Trace.Threads)
 	o.recording = &recording
 	o.traceNotes = append(t.notes, recording.Notes...)
 	return nil

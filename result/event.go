@@ -94,6 +94,22 @@ type Trace struct {
 	StagesEvery int `json:"stages_every,omitempty"`
 	// Stages are the delays between the stages of a packet's path.
 	Stages []StageDelay `json:"stages,omitempty"`
+	// Bystanders are other threads that ran on the recorded CPUs, the longest first; those that could still be found when
+	// the trial had ended.
+	Bystanders []Bystander `json:"bystanders,omitempty"`
+}
+
+// Bystander is a thread that handles none of the trial's packets.
+type Bystander struct {
+	Name string `json:"name"`
+	TID  int    `json:"tid"`
+	PID  int    `json:"pid"`
+	// Command is the begin of its process's command line, without options.
+	Command string `json:"command"`
+	// Lab is the lab in whose node it runs; empty if it is in none.
+	Lab string `json:"lab,omitempty"`
+	// RanNs is how long it ran within the recorded stretches.
+	RanNs int64 `json:"ran_ns"`
 }
 
 // Loss is a time within a stretch for which a CPU's events were overwritten before nines took them.

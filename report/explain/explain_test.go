@@ -163,3 +163,25 @@ func TestStages(t *testing.T) {
 		}
 	}
 }
+
+// TestBystandersAreToldApart: a thread's name is that of many processes.
+func TestBystandersAreToldApart(t *testing.T) {
+	trace := &result.Trace{Bystanders: []result.Bystander{
+		{Name: "nines", TID: 7, PID: 6, Command: "nines run lab.yaml", RanNs: 9},
+		{Name: "stress", TID: 8, PID: 8, Command: "stress", Lab: "other", RanNs: 8},
+		{Name: "nines", TID: 12, PID: 6, Command: "nines run lab.yaml"}, {Name: "nines", TID: 13, PID: 13, Command: "nines watch"},
+	}}
+	for c, want := range map[result.Cause]string{
+		{Kind: attribution.Hog, Name: "nines"}:       " (process 6: nines run lab.yaml; and 1 other)",
+		{Kind: attribution.Priority, Name: "stress"}: " (process 8: stress, of lab other)",
+		{Kind: attribution.Hog, Name: "sh"}:          "",
+		{Kind: attribution.Softirq, Name: "nines"}:   "",
+	} {
+		if got := bystander(trace, c); got != want {
+			t.Errorf("%+v: %q, not %q", c, got, want)
+		}
+	}
+	if bystander(nil, result.Cause{Kind: attribution.Hog, Name: "nines"}) != "" {
+		t.Error("an older result")
+	}
+}

@@ -33,7 +33,7 @@ func sentence(r result.RankedCause, of, ordinary int, details result.Details) st
 	if r.Packets == 0 {
 		text = fmt.Sprintf("part of %d of the %d slowest: ", r.Present, of)
 	}
-	text += What(r.Cause)
+	text += What(r.Cause) + bystander(details.Trace, r.Cause)
 	if r.Cause.CPU >= 0 {
 		text += fmt.Sprintf(" on CPU %d", r.Cause.CPU)
 		if whose := whose(details.Trace, r.Cause.CPU); whose != "" {

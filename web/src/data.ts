@@ -407,6 +407,15 @@ export interface StageDelay {
   delay_ns: Percentiles;
 }
 
+export interface Bystander {
+  name: string;
+  tid: number;
+  pid: number;
+  command: string;
+  lab?: string;
+  ran_ns: number;
+}
+
 export interface Recorder {
   threads: TracedThread[];
   events: number;
@@ -422,6 +431,7 @@ export interface Recorder {
   missing?: string[];
   stages_every?: number;
   stages?: StageDelay[];
+  bystanders?: Bystander[];
 }
 
 export interface Device {
