@@ -2,11 +2,16 @@ package expect
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// figureNames are those that a message lists: all but percentiles are here, and of these the usual ones.
-var figureNames = []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", Loss, Lost, Duplicates, Reordered, Least, Most, Received}
+// percentileNames are the usual ones, which a message lists.
+var percentileNames = []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999"}
+
+// figureNames are those that a message lists: all but percentiles are here.
+var figureNames = slices.Concat(percentileNames, []string{Loss, Lost, Duplicates, Reordered, Least, Most, Received})
 
 // undisturbedWord is before a percentile without the host's interruptions.
 const undisturbedWord = "undisturbed"
@@ -48,7 +53,7 @@ func (p *parser) quantity(word token) (Quantity, error) {
 	}
 	switch {
 	case q.Figure == "":
-		return q, unknown(text, at)
+		return q, unknown(text, at, q.Undisturbed)
 	case q.Undisturbed:
 		return q, &Error{At: at, Problem: fmt.Sprintf("undisturbed %s is not known, only percentiles are", text), Remedy: "write such as undisturbed.p99"}
 	}
@@ -82,12 +87,18 @@ func (p *parser) chosen(q *Quantity) error {
 	return nil
 }
 
-// unknown is the error for a word that is no quantity.
-func unknown(text string, at int) *Error {
-	known := figureNames
+// unknown is the error for a word that is no quantity; undisturbed is true for one behind that word.
+func unknown(text string, at int, undisturbed bool) *Error {
+	known := append(figureNames[:len(figureNames):len(figureNames)], undisturbedWord+".p99")
+	if undisturbed {
+		known = percentileNames
+	}
 	if before, _, found := strings.Cut(text, "."); found && !strings.HasPrefix(text, "p") {
 		known = []string{string(Reference), string(SideA), string(SideB), undisturbedWord}
 		return &Error{At: at, Problem: fmt.Sprintf("%q is not known before a dot", before), Word: before, Known: known}
+	}
+	if number, err := strconv.ParseFloat(strings.TrimPrefix(text, "p"), 64); err == nil && strings.HasPrefix(text, "p") {
+		return &Error{At: at, Problem: fmt.Sprintf("p%v is no percentile", number), Remedy: "write one above p0 and below p100, such as p99.9"}
 	}
 	return &Error{At: at, Problem: fmt.Sprintf("no quantity is called %q", text), Word: text, Known: known}
 }

@@ -18,7 +18,7 @@ import (
 const mostBystanders = 40
 
 // bystanders says whose the threads are that ran beside the trial's own, by their records. It is asked at once: those that
-// have ended cannot be found any more.
+// have ended can no longer be found.
 func bystanders(events []result.Event, own []result.TracedThread) []result.Bystander {
 	ran := map[int32]*result.Bystander{}
 	for _, e := range events {

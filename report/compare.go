@@ -113,6 +113,20 @@ func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) 
 	}), nil
 }
 
+// ValuesOf finds a variable of a result by its name, which may be shortened, and its values.
+func ValuesOf(r *result.Result, variable string) (name string, values []string, err error) {
+	trials := append(searchesAsTrials(r.Searches), r.Shown()...)
+	if name, err = FindVariable(result.VariableNames(trials), variable); err != nil {
+		return "", nil, err
+	}
+	for _, t := range trials {
+		if value, has := t.Variables[name]; has && !contains(values, result.FormatVariable(value)) {
+			values = append(values, result.FormatVariable(value))
+		}
+	}
+	return name, values, nil
+}
+
 // FindVariable resolves a variable's name: its whole key, or its last parts if they are unique.
 func FindVariable(names []string, wanted string) (string, error) {
 	if contains(names, wanted) {

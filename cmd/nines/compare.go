@@ -76,8 +76,11 @@ side, until it is decided (nines duet), and where that cannot be, in turn.`,
 			if err != nil {
 				return err
 			}
-			if err := writeComparison(c.OutOrStdout(), comparison, format); err != nil || !exitCode {
+			if err := writeComparison(c.OutOrStdout(), comparison, format); err != nil {
 				return err
+			}
+			if !exitCode {
+				return nothingInCommon(comparison)
 			}
 			return differenceOf(comparison)
 		},
@@ -106,6 +109,15 @@ func differenceOf(c report.Comparison) error {
 	return nil
 }
 
+// nothingInCommon is an error where the sides have not one combination of values alike: such a comparison says nothing.
+func nothingInCommon(c report.Comparison) error {
+	if len(c.Pairs) > 0 || len(c.Findings) > 0 {
+		return nil
+	}
+	return exit.Wrongf("A and B have no combination of values in common, so nothing is compared; compare results of the same sweep, " +
+		"or two values in one result, as in: nines compare RESULT --by kind=bridge,veth")
+}
+
 func compareWhat(args []string, by string, steady bool, reference []string) (report.Comparison, error) {
 	a, err := openResult(args[0])
 	if err != nil {
@@ -126,7 +138,7 @@ func compareWhat(args []string, by string, steady bool, reference []string) (rep
 		}
 		return report.CompareResults(a, b, options), nil
 	}
-	variable, sides, err := byValues(by)
+	variable, sides, err := byValues(a, by)
 	if err != nil {
 		return report.Comparison{}, err
 	}

@@ -72,11 +72,11 @@ func (a againCall) files(args []string, by string) (duetFile, turnFile, error) {
 		turn, err := spec.InTurn(kept[0], kept[1], repeatsInTurn)
 		return duetFile{file: both, problem: problem}, turnFile{turn, spec.InTurnVariable, spec.SideA, spec.SideB}, err
 	}
-	short, values, err := byValues(by)
+	r, err := openResult(args[0])
 	if err != nil {
 		return duetFile{}, turnFile{}, err
 	}
-	r, err := openResult(args[0])
+	short, values, err := byValues(r, by)
 	if err != nil {
 		return duetFile{}, turnFile{}, err
 	}
@@ -114,12 +114,16 @@ func writeComparison(w io.Writer, c report.Comparison, format string) error {
 	return report.WriteComparison(w, c)
 }
 
-// byValues splits VARIABLE=VALUE,VALUE.
-func byValues(by string) (variable string, values []string, err error) {
+// byValues splits VARIABLE=VALUE,VALUE. An error says which values the variable has in the result.
+func byValues(r *result.Result, by string) (variable string, values []string, err error) {
 	variable, list, _ := strings.Cut(by, "=")
 	values = strings.Split(list, ",")
-	if len(values) != 2 || values[0] == "" || values[1] == "" {
-		return "", nil, exit.Wrongf("--by %q: write VARIABLE=VALUE,VALUE, such as kind=bridge,veth", by)
+	if len(values) == 2 && values[0] != "" && values[1] != "" {
+		return variable, values, nil
 	}
-	return variable, values, nil
+	name, has, err := report.ValuesOf(r, variable)
+	if err != nil {
+		return "", nil, err
+	}
+	return "", nil, exit.Wrongf("--by %q: write VARIABLE=VALUE,VALUE; the values of %s are %s", by, terminal.Plain(name), terminal.Plain(strings.Join(has, ", ")))
 }

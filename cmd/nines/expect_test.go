@@ -13,13 +13,16 @@ import (
 )
 
 // writeExpecting writes a result of one trial with time blocks, whose latencies are 5 to 6 µs, and with its file.
-func writeExpecting(t *testing.T, file string) string {
+func writeExpecting(t *testing.T, file string) string { return writeMeasured(t, file, "veth") }
+
+// writeMeasured is writeExpecting with a kind of link.
+func writeMeasured(t *testing.T, file, kind string) string {
 	t.Helper()
 	w, err := result.Create(t.TempDir(), "expecting", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := result.Record{Trial: result.Trial{Variables: map[string]any{"links.*.kind": "veth"}, Repeat: 1, OfferedPPS: 10000, TxPackets: 10000, RxPackets: 10000, Verdict: result.Clean},
+	r := result.Record{Trial: result.Trial{Variables: map[string]any{"links.*.kind": kind}, Repeat: 1, OfferedPPS: 10000, TxPackets: 10000, RxPackets: 10000, Verdict: result.Clean},
 		Details: result.Details{DurationNs: int64(time.Second)}, Blocks: &result.Blocks{Length: 10 * time.Millisecond},
 		Histograms: result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()}}
 	for range 100 {

@@ -106,16 +106,10 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 		}
 		deviceRows(t, head, devices)
 	}
-	t.Row("", "", "", "", "", "", "", "", "", "", "", "", "", "", "")
-	t.Row("LINK", "KIND", "", "", "", "", "FABRIC", "KIND", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
-	for _, l := range in.LinkList {
-		head := []any{l.Name, l.Kind, "", "", "", ""}
-		if len(l.Devices) == 0 {
-			t.Row(append(head, endpointNames(l))...)
-		}
-		deviceRows(t, head, l.Devices)
-	}
 	if err := t.Write(out, terminal.Style{}); err != nil {
+		return err
+	}
+	if err := writeLinks(out, in.LinkList); err != nil {
 		return err
 	}
 	writeEndings(out, in.NodeList)
@@ -205,14 +199,38 @@ func deviceRows(t *terminal.Table, head []any, devices []link.Device) {
 	for _, d := range devices {
 		t.Row(append(head, d.Name, d.Kind, d.MAC, strings.Join(d.Addresses, " "), d.MTU,
 			d.State, d.RxPackets, d.TxPackets, d.RxDropped+d.TxDropped)...)
-		head = []any{"", "", "", "", "", ""}
+		head = slices.Repeat([]any{""}, len(head))
 	}
 }
+
+// writeLinks lists the links with their ends, and what they have in the fabric: a plain pair has nothing there.
+func writeLinks(out io.Writer, links []lab.LinkState) error {
+	if len(links) == 0 {
+		return nil
+	}
+	terminal.Println(out)
+	t := &terminal.Table{}
+	t.Row("LINK", "KIND", "ENDPOINTS", "FABRIC", "KIND", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
+	for _, l := range links {
+		head := []any{l.Name, l.Kind, endpointNames(l)}
+		if len(l.Devices) == 0 {
+			t.Row(append(head, "-")...)
+		}
+		deviceRows(t, head, l.Devices)
+	}
+	return t.Write(out, terminal.Style{})
+}
+
+// mostEndpoints is how many ends of a link a row has room for.
+const mostEndpoints = 4
 
 func endpointNames(l lab.LinkState) string {
 	var names []string
 	for _, e := range l.Endpoints {
 		names = append(names, e.Node+":"+e.Interface)
+	}
+	if more := len(names) - mostEndpoints; more > 1 {
+		names = append(names[:mostEndpoints], fmt.Sprintf("and %d others", more))
 	}
 	return strings.Join(names, " ")
 }

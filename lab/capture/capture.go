@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -107,6 +108,20 @@ func bypassed(l *running.Lab, nodeName, interfaceName string) error {
 	return exit.Wrongf("DPDK opens %s:%s, so the kernel does not see its packets; %s", nodeName, interfaceName, remedy)
 }
 
+// meant says which of a node's interfaces can be meant. Those of a duet are there once for each side.
+func meant(nodeName, interfaceName string, names []string) string {
+	var sides []string
+	for _, name := range names {
+		if strings.HasPrefix(name, interfaceName+"@") {
+			sides = append(sides, nodeName+":"+name)
+		}
+	}
+	if len(sides) > 0 {
+		return "in a duet each side has its own: " + strings.Join(sides, ", ")
+	}
+	return terminal.Choose(interfaceName, "its interfaces:", names)
+}
+
 func (c *Capture) open(lab, nodeName, interfaceName string) error {
 	devices, err := net.Interfaces()
 	if err != nil {
@@ -118,7 +133,7 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 		for _, d := range devices {
 			names = append(names, d.Name)
 		}
-		return exit.Wrongf("node %q of lab %q has no interface %q; %s", nodeName, lab, interfaceName, terminal.Choose(interfaceName, "its interfaces:", names))
+		return exit.Wrongf("node %q of lab %q has no interface %q; %s", nodeName, lab, interfaceName, meant(nodeName, interfaceName, names))
 	}
 	device := devices[at]
 	// Protocol 0 until it is bound, so that it gets no packets of other interfaces.
