@@ -203,3 +203,15 @@ func FuzzNames(f *testing.F) {
 		}
 	})
 }
+
+// TestWordsOfProgramsStayText: true and 5 are words of a command line, too.
+func TestWordsOfProgramsStayText(t *testing.T) {
+	for word, want := range map[string]string{
+		"true": `"true"`, "5": `"5"`, "null": `"null"`, "1e3": `"1e3"`, "[a]": `"[a]"`, "{a: b}": `"{a: b}"`, "./fwd": "./fwd",
+		"-v": `"-v"`, "": `""`, "a b": `"a b"`, "$NINES_PORT": `"$NINES_PORT"`,
+	} {
+		if got := yamlWord(word); got != want {
+			t.Errorf("%q is written %s, not %s", word, got, want)
+		}
+	}
+}

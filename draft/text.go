@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"nines.dev/nines/spec"
 )
 
@@ -169,13 +171,13 @@ func (d *Draft) device(out *strings.Builder) {
 func (d *Draft) service(p program) string {
 	run := make([]string, len(p.run))
 	for i, word := range p.run {
-		run[i] = yamlText(word)
+		run[i] = yamlWord(word)
 	}
 	ready := ""
 	if d.leaves().Descriptor().ToDevice {
 		ready = fmt.Sprintf(", ready: {port: %d/udp}", spec.EnginePort)
 	}
-	return fmt.Sprintf("[{name: %s, run: [%s], dir: %s%s}]", yamlText(p.name), strings.Join(run, ", "), yamlText(p.dir), ready)
+	return fmt.Sprintf("[{name: %s, run: [%s], dir: %s%s}]", yamlWord(p.name), strings.Join(run, ", "), yamlWord(p.dir), ready)
 }
 
 // link is one between two ends.
@@ -256,4 +258,13 @@ func yamlText(text string) string {
 		}
 	}
 	return text
+}
+
+// yamlWord is a word of a command line as a text in YAML, never as a number, a truth value or a list.
+func yamlWord(text string) string {
+	var read any
+	if err := yaml.Unmarshal([]byte(text), &read); err != nil || read != any(text) {
+		return strconv.Quote(text)
+	}
+	return yamlText(text)
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"nines.dev/nines/draft"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
@@ -169,12 +172,26 @@ func (t tryCall) written(d *draft.Draft) (*spec.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, set := range t.sets {
+	sets := t.sets
+	if own := ownPrefix(state.Root()); own != "" && t.save == "" {
+		sets = append([]string{"prefix=" + own}, sets...)
+	}
+	for _, set := range sets {
 		if err := file.Set(set); err != nil {
 			return nil, err
 		}
 	}
 	return file, nil
+}
+
+// ownPrefix begins the names of what is tried with another state folder than the host's: all such labs are called try, and
+// their names on the host would collide. Empty for the host's.
+func ownPrefix(root string) string {
+	if root == state.DefaultRoot {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(root))
+	return "try" + hex.EncodeToString(sum[:])[:5]
 }
 
 // isThere is why a file is not written.
