@@ -15,18 +15,21 @@ func receiveSteps(add func(string, ...any), n plan.Node) {
 		if interfaces == "" {
 			continue
 		}
-		r := n.Receive
+		r, who := n.Receive, n.Name
+		if n.Guest() {
+			who += ", in its guest"
+		}
 		switch way {
 		case spec.ReceiveThreaded:
 			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; threaded NAPI, its threads on CPUs %s",
-				n.Name, interfaces, cpulist.Format(r.CPUs))
+				who, interfaces, cpulist.Format(r.CPUs))
 		case spec.ReceiveBusyPoll:
 			add("node %s: %s: GRO on and TSO of the other end off where it is a veth%s; polled by %s on CPUs %s, scheduled as %s",
-				n.Name, interfaces, deferralText(r), mechanismText(r.Mechanism), cpulist.Format(r.CPUs), r.Polling)
+				who, interfaces, deferralText(r), mechanismText(r.Mechanism), cpulist.Format(r.CPUs), r.Polling)
 		case spec.ReceiveSuspend:
-			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; interrupts deferred, and suspended while polled", n.Name, interfaces)
+			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; interrupts deferred, and suspended while polled", who, interfaces)
 		case spec.ReceiveAwake:
-			add("node %s: keep CPUs %s awake, for %s: by PM QoS, or nines-poller at SCHED_IDLE", n.Name, cpulist.Format(r.AwakeCPUs), interfaces)
+			add("node %s: keep CPUs %s awake, for %s: by PM QoS, or nines-poller at SCHED_IDLE", who, cpulist.Format(r.AwakeCPUs), interfaces)
 		case spec.ReceiveInterrupt:
 		}
 	}
