@@ -57,7 +57,11 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		if err := b.site.CheckSources(n, todo); err != nil {
 			return err
 		}
-		if err := b.site.Configure(ctx, n, todo, goneRoutes(before.Node(n.Name), n)); err != nil {
+		old := before.Node(n.Name)
+		if err := b.site.Own(n, ownBefore(old)); err != nil {
+			return err
+		}
+		if err := b.site.Configure(ctx, n, todo, goneRoutes(old, n)); err != nil {
 			return err
 		}
 		if w.adjusted[n.Name] && check.Settled(n) {
@@ -106,6 +110,14 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 		return err
 	}
 	return node.Each(ctx, len(holders), func(i int) error { return link.AwaitReady(ctx, holders[i]) })
+}
+
+// ownBefore are the addresses on the loopback of a node that it had before.
+func ownBefore(old *plan.Node) []string {
+	if old == nil {
+		return nil
+	}
+	return old.Loopback
 }
 
 // goneRoutes are routes that a node no longer has.

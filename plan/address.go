@@ -79,7 +79,7 @@ func hashedMAC(from ...string) string {
 	return fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", byte(h>>32), byte(h>>24), byte(h>>16), byte(h>>8), byte(h))
 }
 
-// assignAddresses takes the user's addresses, and gives each interface without an IPv4 address one
+// assignAddresses takes the user's addresses, and gives each interface that the file does not list an IPv4 address
 // from its link's subnet, and for IPv6 traffic an IPv6 one. Then each knows by which it is measured.
 func (w *work) assignAddresses() error {
 	owner := map[netip.Addr]*endpoint{}
@@ -120,7 +120,7 @@ func (w *work) assignAddresses() error {
 	return nil
 }
 
-// choose takes the first address of the traffic's IP version; another where there is none, off the path.
+// choose takes the first address of the traffic's IP version; another where there is none, off the path, or none.
 func (e *endpoint) choose(ip6 bool) {
 	switch at := e.global6(); {
 	case ip6 && at >= 0:
@@ -130,12 +130,42 @@ func (e *endpoint) choose(ip6 bool) {
 	}
 }
 
+// checkVersions refuses traffic over an interface whose addresses in the file are not of its IP version, and an engine at
+// one without any. Devices that pass frames on unchanged need none.
+func (w *work) checkVersions() error {
+	version, other := 4, 6
+	if w.ip6() {
+		version, other = 6, 4
+	}
+	for _, e := range w.path {
+		suits := e.hasIPv4()
+		if w.ip6() {
+			suits = e.global6() >= 0
+		}
+		if e.addressed() && !e.node.app().Through() && !suits {
+			return at(&Conflict{"traffic", fmt.Sprintf("its packets are of IPv%d, and the file lists no such address for %s", version, e),
+				fmt.Sprintf("list one in addresses, remove %s there so that nines assigns one, or write ip: %d", e.name, other)}, e.node.steps("addresses", e.name))
+		}
+	}
+	for _, n := range w.nodes {
+		for _, e := range n.ports {
+			if e.addressed() && !e.measured.IsValid() {
+				return at(&Conflict{n.title(), fmt.Sprintf("its engine opens %s, for which the file lists no address", e), "list one, or remove the key"}, n.steps("addresses", e.name))
+			}
+		}
+	}
+	return nil
+}
+
 // checkHops refuses a path on which two neighbours are not in one subnet, unless the user gave the
 // sender routes: its sockets would have no route.
 func (w *work) checkHops() error {
 	for _, h := range w.hops() {
 		if !h.out.addressed() {
 			continue // the cluster's network routes
+		}
+		if !h.out.measured.IsValid() || !h.in.measured.IsValid() {
+			continue // frames pass as if the node were not there
 		}
 		if !h.out.measured.Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {
 			return at(&Conflict{"link " + h.out.link.name, fmt.Sprintf("%s has %s and %s has %s: not in one subnet", h.out, h.out.measured, h.in, h.in.measured),
@@ -151,9 +181,13 @@ func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
 		for _, name := range slices.Sorted(maps.Keys(n.spec.Addresses)) {
 			place := "node " + n.name + ": addresses." + name
 			e := n.endpointOf(name)
+			if name == spec.Loopback {
+				e = &endpoint{node: n, name: name}
+			}
 			if e == nil {
 				return at(&Conflict{place, "no link has the endpoint " + n.name + ":" + name, "add it to a link"}, n.steps("addresses", name))
 			}
+			e.listed = true
 			for _, text := range n.spec.Addresses[name] {
 				a, err := netip.ParsePrefix(text)
 				if err != nil {
@@ -168,6 +202,9 @@ func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
 			slices.SortStableFunc(e.addresses, func(a, b netip.Prefix) int {
 				return boolToInt(a.Addr().Is6()) - boolToInt(b.Addr().Is6())
 			})
+			if name == spec.Loopback {
+				n.loopback = e.addresses
+			}
 		}
 	}
 	return nil
@@ -187,7 +224,7 @@ func (e *endpoint) hasIPv4() bool {
 // addressLink assigns the addresses of one link: in the subnet of those that the file lists, else in that of the running
 // lab, which grows where it has no room, else in a free one.
 func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, slots map[uint32]bool) error {
-	order := slices.DeleteFunc(w.senderLast(l), (*endpoint).hasIPv4)
+	order := slices.DeleteFunc(w.senderLast(l), func(e *endpoint) bool { return e.listed })
 	if len(order) == 0 {
 		return nil
 	}

@@ -16,8 +16,7 @@ const bits6 = 64
 // ip6 is true where the traffic is of IPv6.
 func (w *work) ip6() bool { return w.stream != nil && w.stream.IP == 6 }
 
-// assignIPv6 gives each interface on the traffic's path an IPv6 address, unless the file lists one that is not for the
-// link alone.
+// assignIPv6 gives each interface on the traffic's path an IPv6 address, unless the file says which it has.
 func (w *work) assignIPv6(owner map[netip.Addr]*endpoint) error {
 	used := map[netip.Prefix]bool{}
 	for a := range owner {
@@ -57,7 +56,7 @@ func (w *work) addressLink6(l *link, owner map[netip.Addr]*endpoint, kept netip.
 	if !subnet.IsValid() {
 		subnet = freeSubnet6(w.prefix, l.name, used)
 	}
-	order := slices.DeleteFunc(w.senderLast(l), func(e *endpoint) bool { return e.global6() >= 0 })
+	order := slices.DeleteFunc(w.senderLast(l), func(e *endpoint) bool { return e.listed })
 	s := lay(order, subnet, owner, sources, w.before)
 	if s.crowded != nil {
 		return at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no room for the address of %s", subnet, s.crowded), "use a larger subnet, or list an address for every interface"}, l.steps())

@@ -17,16 +17,17 @@ func planned(t *testing.T, exp *spec.Experiment) *Plan {
 	return p
 }
 
-// TestMixedFamilies: on a link where only some interfaces have IPv6, each knows the others by all
-// IP versions that both have.
+// TestMixedFamilies: on a link where interfaces have the addresses that the file lists for them, and no others, each
+// knows the others by all IP versions that both have.
 func TestMixedFamilies(t *testing.T) {
 	exp := &spec.Experiment{Name: "mixed", Topology: spec.Topology{
 		Nodes: map[string]*spec.Node{
 			"four": {},
 			"both": {Addresses: map[string][]string{"x": {"10.0.0.2/24", "fd00::2/64"}}},
 			"six":  {Addresses: map[string][]string{"x": {"fd00::3/64"}}},
+			"none": {Addresses: map[string][]string{"x": {}}},
 		},
-		Links: []*spec.Link{{Kind: spec.LinkBridge, Endpoints: []string{"four:x", "both:x", "six:x"}}},
+		Links: []*spec.Link{{Kind: spec.LinkBridge, Endpoints: []string{"four:x", "both:x", "six:x", "none:x"}}},
 	}}
 	got := map[string]map[int]int{} // node, IP version: neighbours
 	for _, n := range planned(t, exp).Nodes {
@@ -35,9 +36,9 @@ func TestMixedFamilies(t *testing.T) {
 			got[n.Name][netip.MustParseAddr(entry.IP).BitLen()]++
 		}
 	}
-	for name, wantSix := range map[string]int{"four": 0, "both": 1, "six": 1} {
-		if got[name][32] != 2 || got[name][128] != wantSix {
-			t.Errorf("%s has %d IPv4 and %d IPv6 neighbours; want 2 and %d", name, got[name][32], got[name][128], wantSix)
+	for name, want := range map[string][2]int{"four": {1, 0}, "both": {1, 1}, "six": {0, 1}, "none": {0, 0}} {
+		if got[name][32] != want[0] || got[name][128] != want[1] {
+			t.Errorf("%s has %d IPv4 and %d IPv6 neighbours; want %v", name, got[name][32], got[name][128], want)
 		}
 	}
 }

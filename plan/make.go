@@ -52,7 +52,7 @@ func decided(exp *spec.Experiment, inv *host.Inventory, running *Plan) (*Plan, e
 	for _, step := range []func() error{
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.keepOrder, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes, w.checkOffloads,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
-		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes, w.checkDrain,
+		w.assignMACs, w.assignAddresses, w.checkVersions, w.checkIPv6MTUs, w.checkHops, w.checkRoutes, w.checkDrain,
 		w.collectDemands, w.unlessRefused, w.assignCPUs, w.divideServices, w.isolate, w.noteServices,
 		w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.unlessRefused, w.assignDPDK, w.limitHugepages,
 		w.planManagement,
@@ -140,6 +140,7 @@ func (w *work) nodeResult(n *node) Node {
 		NoNewPrivileges: n.spec.NoNewPrivileges,
 		Sysctls:         w.sysctls(n),
 		Interfaces:      []Interface{},
+		Loopback:        (&endpoint{addresses: n.loopback}).cidrs(),
 		Routes:          w.routes(n),
 		App:             w.appResult(n),
 		VM:              w.vmResult(n),

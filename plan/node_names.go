@@ -2,6 +2,7 @@ package plan
 
 import (
 	"net/netip"
+	"slices"
 
 	"nines.dev/nines/spec"
 )
@@ -78,7 +79,7 @@ func (p *Plan) addressesOf(n Node, near map[string]bool) (measured, managed []ne
 			far = append(far, addresses(i)...)
 		}
 	}
-	return append(measured, far...), managed
+	return slices.Concat(measured, far, addresses(Interface{Addresses: n.Loopback})), managed
 }
 
 // addresses are an interface's, without prefix lengths. One of IPv6 that holds on its link only means nothing

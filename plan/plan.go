@@ -103,8 +103,10 @@ type Node struct {
 	NoNewPrivileges bool              `json:"no_new_privileges,omitempty"`
 	Sysctls         map[string]string `json:"sysctls,omitempty"`
 	Interfaces      []Interface       `json:"interfaces"` // in the links' order
-	Routes          []spec.Route      `json:"routes,omitempty"`
-	App             *App              `json:"app,omitempty"`
+	// Loopback are addresses of the node's own on its interface lo, beside those that every node has there.
+	Loopback []string     `json:"loopback,omitempty"`
+	Routes   []spec.Route `json:"routes,omitempty"`
+	App      *App         `json:"app,omitempty"`
 	// VM is set for a virtual machine.
 	VM *VM `json:"vm,omitempty"`
 	// Pod is set for a pod on a cluster.

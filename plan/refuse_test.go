@@ -182,7 +182,7 @@ func TestRefuse(t *testing.T) {
 		}, 2, "node gen: route to default via 10.9.0.1: no subnet of the node reaches 10.9.0.1; it has tx 10.0.0.0/24, rx 10.0.1.0/24; " +
 			"use a hop in one of its subnets, or list addresses so that it has one there"},
 		{"an IPv6 hop in a node without IPv6", func(e *spec.Experiment, _ *host.Inventory) {
-			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"fd00::1/64"}}
+			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24", "fd00::1/64"}}
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "fd00::1"}}
 		}, 2, "node gen: route to default via fd00::1: no subnet of the node reaches fd00::1; it has none of that IP version; " +
 			"use a hop in one of its subnets, or list addresses so that it has one there"},
@@ -190,7 +190,7 @@ func TestRefuse(t *testing.T) {
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "fd00::/64", Interface: "tx"}}
 		}, 2, "node gen: route to fd00::/64 dev tx: IPv6 is off on gen:tx, which has no IPv6 address; list one for it in addresses"},
 		{"IPv6 on a small link", func(e *spec.Experiment, _ *host.Inventory) {
-			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"fd00::2/64"}}
+			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"10.0.0.2/24", "fd00::2/64"}}
 			e.Topology.Links[0].MTU = 1279
 		}, 2, "link in: mtu 1279 is too small for fd00::2/64 of gen:tx: IPv6 needs 1280; raise it, or leave out the IPv6 address"},
 		{"itself as hop", func(e *spec.Experiment, _ *host.Inventory) {
@@ -198,7 +198,7 @@ func TestRefuse(t *testing.T) {
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "10.0.0.2"}}
 		}, 2, "node gen: route to default via 10.0.0.2: 10.0.0.2 is the node's own address, of tx; give the address of the next router"},
 		{"a link-local hop on no link", func(e *spec.Experiment, _ *host.Inventory) {
-			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"fd00::2/64"}}
+			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"10.0.0.2/24", "fd00::2/64"}}
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "fe80::1"}}
 		}, 2, "node gen: route to default via fe80::1: a link-local hop exists on every link; add interface: to choose one"},
 		{"a full subnet", func(e *spec.Experiment, _ *host.Inventory) {

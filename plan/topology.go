@@ -15,6 +15,7 @@ type node struct {
 	name      string
 	spec      *spec.Node
 	endpoints []*endpoint // in the links' order
+	loopback  []netip.Prefix
 	hostName  string
 
 	demand                      demand
@@ -98,6 +99,7 @@ type endpoint struct {
 	fabricDevice string
 	mac          string
 	addresses    []netip.Prefix // those of IPv4 first
+	listed       bool           // the file says which it has, also that it has none
 	measured     netip.Prefix   // the one of them that engines use
 
 	rx             spec.Receive
@@ -121,6 +123,9 @@ func (e *endpoint) ip() netip.Addr { return e.measured.Addr() }
 func (e *endpoint) ipText() string {
 	if !e.addressed() {
 		return e.String()
+	}
+	if !e.measured.IsValid() {
+		return ""
 	}
 	return e.ip().String()
 }

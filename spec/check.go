@@ -46,6 +46,12 @@ func fillIn(e *Experiment, root *node) {
 	engine := Traffic{Backend: BackendUDP, IO: IOSingle, Wait: WaitBlock}
 	if t := e.Traffic; t != nil {
 		given := root.get("traffic")
+		if given.get("ip") == nil && e.listsOnlyIPv6(t) {
+			t.IP = 6
+			if given.get("frame_bytes") == nil {
+				t.FrameBytes = leastIPv6FrameBytes
+			}
+		}
 		if t.Backend == BackendDPDK && given.get("io") == nil {
 			t.IO = IOBatch
 		}

@@ -6,15 +6,17 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"nines.dev/nines/terminal"
 )
 
-// interfacesOf calls do with each interface that a key of a node names, in order, and refuses others.
-func interfacesOf[T any](c *checker, name, key string, values map[string]T, do func(iface string, at []string)) {
+// interfacesOf calls do with each interface that a key of a node names, in order, and refuses others; own is one that the
+// node has without a link.
+func interfacesOf[T any](c *checker, name, key, own string, values map[string]T, do func(iface string, at []string)) {
 	for _, iface := range slices.Sorted(maps.Keys(values)) {
 		at := []string{"topology", "nodes", name, key, iface}
-		if !slices.Contains(c.interfaces[name], iface) {
+		if iface != own && !slices.Contains(c.interfaces[name], iface) {
 			c.failKey(fmt.Sprintf("%q has no interface %q", name, clip(iface)), terminal.Listed(c.interfaces[name]), terminal.DidYouMean(iface, c.interfaces[name]), at...)
 		}
 		do(iface, at)
@@ -26,10 +28,16 @@ func (c *checker) addresses() {
 	owner := map[netip.Addr]string{}
 	for _, name := range c.nodeNames() {
 		n := c.e.Topology.Nodes[name]
-		interfacesOf(c, name, "addresses", n.Addresses, func(iface string, at []string) {
+		interfacesOf(c, name, "addresses", Loopback, n.Addresses, func(iface string, at []string) {
+			if iface == Loopback {
+				c.loopback(n, at)
+			}
 			for i, text := range n.Addresses[iface] {
 				here := under(at, strconv.Itoa(i))
 				if addr, ok := c.address(text, here); ok {
+					if addr.IsLinkLocalUnicast() && addr.Is6() {
+						addr = addr.WithZone(name + ":" + iface) // it is of one link only
+					}
 					if other, twice := owner[addr]; twice {
 						c.fail(fmt.Sprintf("%s is already the address of %s", addr, other), "", "give each interface its own", here...)
 					} else {
@@ -64,7 +72,16 @@ func (c *checker) address(text string, at []string) (netip.Addr, bool) {
 	return addr, true
 }
 
+// loopback refuses addresses of a node's own where nines does not set up its network: a guest does, or a cluster, or it
+// is the host's.
+func (c *checker) loopback(n *Node, at []string) {
+	if d := n.Runtime.Descriptor(); d.Guest || !d.Restarts() {
+		c.failKey(fmt.Sprintf("a %s node has no addresses of nines' on %s", d.Name, Loopback), "", "add them by exec, or use another runtime", at...)
+	}
+}
+
 func (c *checker) routes(name string, n *Node, at []string) {
+	first := map[string]int{}
 	for i, r := range n.Routes {
 		here := under(at, "routes", strconv.Itoa(i))
 		var to netip.Prefix
@@ -76,6 +93,16 @@ func (c *checker) routes(name string, n *Node, at []string) {
 				c.fail(fmt.Sprintf("%s has bits beyond its prefix length", r.To), "", fmt.Sprintf("write %s", to.Masked()), under(here, "to")...)
 			}
 		}
+		if r.To == "default" && strings.Contains(r.Via, ":") {
+			to = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		} else if r.To == "default" {
+			to = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		}
+		if other, twice := first[to.String()]; twice && to.IsValid() {
+			c.fail(fmt.Sprintf("%s is also the destination of route %d, which this one would replace", r.To, other+1), "", "keep one of them, or part the network", under(here, "to")...)
+		} else {
+			first[to.String()] = i
+		}
 		if r.Via == "" && r.Interface == "" {
 			c.fail("the route leads nowhere", "", `add "via", "interface" or both`, here...)
 		}
@@ -84,7 +111,7 @@ func (c *checker) routes(name string, n *Node, at []string) {
 			switch {
 			case err != nil:
 				c.fail(fmt.Sprintf("%q is not an address", clip(r.Via)), "such as 10.0.0.1 (without a prefix length)", "", under(here, "via")...)
-			case to.IsValid() && via.Is4() != to.Addr().Is4():
+			case r.To != "default" && to.IsValid() && via.Is4() != to.Addr().Is4():
 				c.fail(fmt.Sprintf("%s and %s are not of the same IP version", r.Via, r.To), "", "", under(here, "via")...)
 			}
 		}

@@ -1,6 +1,9 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+	"net/netip"
+)
 
 const (
 	// leastIPv6FrameBytes holds IPv6, UDP and the payload of 18 bytes: FRAME_MIN_BYTES_IP6 of engine/packet/frame.h.
@@ -22,4 +25,24 @@ func (c *checker) ipVersion(t *Traffic) {
 	case t.IP == 6 && (c.isRemote(t.From) || c.isRemote(t.To)):
 		c.fail("traffic that ends in a pod has the IP version of the cluster's network", "4", "remove ip", "traffic", "ip")
 	}
+}
+
+// listsOnlyIPv6 is true for traffic whose ends have no IPv4 address: the file lists those of one of them at least.
+func (e *Experiment) listsOnlyIPv6(t *Traffic) bool {
+	six := false
+	for _, end := range []string{t.From, t.To} {
+		name, iface := splitEndpoint(end)
+		n := e.Topology.Nodes[name]
+		if n == nil {
+			continue
+		}
+		for _, text := range n.Addresses[iface] {
+			a, err := netip.ParsePrefix(text)
+			if err == nil && a.Addr().Is4() {
+				return false
+			}
+			six = six || err == nil && !a.Addr().IsLinkLocalUnicast()
+		}
+	}
+	return six
 }

@@ -9,9 +9,12 @@ import (
 	"nines.dev/nines/terminal"
 )
 
+// Loopback is the interface that every node has; its addresses can be listed, as those of others.
+const Loopback = "lo"
+
 // reservedInterfaces cannot name a lab's interface: lo exists already, and all and default are the
 // kernel's own folders in /proc/sys/net/ipv4/conf.
-var reservedInterfaces = []string{"lo", "all", "default"}
+var reservedInterfaces = []string{Loopback, "all", "default"}
 
 // splitEndpoint splits "node:interface"; the decoder has checked the form.
 func splitEndpoint(endpoint string) (node, iface string) {

@@ -10,7 +10,7 @@ func (c *checker) macs() {
 	owner := map[string]string{} // link and address → endpoint
 	for _, name := range c.nodeNames() {
 		n := c.e.Topology.Nodes[name]
-		interfacesOf(c, name, "mac", n.MAC, func(iface string, at []string) {
+		interfacesOf(c, name, "mac", "", n.MAC, func(iface string, at []string) {
 			mac, ok := c.mac(n.MAC[iface], at)
 			link, known := c.ends[name+":"+iface]
 			if !ok || !known {

@@ -19,7 +19,13 @@ func (c *checker) node(name string, n *Node) {
 	c.rootfs(n, at)
 	c.image(n, at)
 	c.runtime(n, at)
+	forms := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(n.Sysctls)) {
+		dotted := strings.Join(sysctlSteps(key), "\x00")
+		if other, twice := forms[dotted]; twice {
+			c.failKey(fmt.Sprintf("%s is the same sysctl as %s", clip(key), clip(other)), "", "keep one of them", under(at, "sysctls", key)...)
+		}
+		forms[dotted] = key
 		c.sysctl(n.Runtime.Descriptor().Sysctls, key, n.Sysctls[key], under(at, "sysctls", key))
 	}
 	c.rights(n, at)
@@ -98,12 +104,7 @@ func (c *checker) mounts(n *Node, at []string) {
 // change the host, and the change would outlast the lab. A virtual machine has its own copy of all
 // of them.
 func (c *checker) sysctl(scope SysctlScope, key, value string, at []string) {
-	// As in sysctl(8): where the first separator is a slash, dots are plain text,
-	// so that "net/ipv4/conf/eth0.1/forwarding" can be named.
-	steps := strings.Split(key, ".")
-	if i := strings.IndexAny(key, "./"); key[i] == '/' {
-		steps = strings.Split(key, "/")
-	}
+	steps := sysctlSteps(key)
 	for _, step := range steps {
 		if step == "" || step == "." || step == ".." || strings.Contains(step, "/") && strings.Contains(step, "..") {
 			c.failKey(fmt.Sprintf("%q is not a sysctl's name", clip(key)), "", "write it as sysctl prints it", at...)
@@ -126,6 +127,15 @@ func (c *checker) sysctl(scope SysctlScope, key, value string, at []string) {
 	if strings.ContainsAny(value, "\n\r") {
 		c.fail("the value has several lines", "", "write one line", at...)
 	}
+}
+
+// sysctlSteps are the parts of a sysctl's name. As in sysctl(8), where the first separator is a slash, dots are plain
+// text, so that "net/ipv4/conf/eth0.1/forwarding" can be named.
+func sysctlSteps(key string) []string {
+	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '/' {
+		return strings.Split(key, "/")
+	}
+	return strings.Split(key, ".")
 }
 
 // app checks that the node has the interfaces that its app needs.

@@ -80,7 +80,7 @@ func (d *differ) nodes() {
 			d.replace(n)
 		case d.differs(*old, n):
 			d.fresh[n.Name] = true
-		case !plan.Same(old.Routes, n.Routes) || !plan.Same(old.Sysctls, n.Sysctls) || !plan.Same(old.Env, n.Env):
+		case !plan.Same(old.Routes, n.Routes) || !plan.Same(old.Loopback, n.Loopback) || !plan.Same(old.Sysctls, n.Sysctls) || !plan.Same(old.Env, n.Env):
 			d.Adjusted = append(d.Adjusted, n.Name)
 		}
 		if old != nil && !d.renewed[n.Name] && d.to.LogsIn(n) && d.from.ManagementAddress(*old) != d.to.ManagementAddress(n) {
@@ -139,6 +139,7 @@ func startsWith(n plan.Node) bool { return n.OCI != nil && n.OCI.Init != spec.In
 
 // substance is the part of a node that cannot change while it runs.
 func substance(n plan.Node) plan.Node {
+	n.Loopback = nil
 	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	n.Receive, n.Restart, n.Healthcheck, n.Services, n.ServiceCPUs = nil, "", nil, nil, nil
 	if n.Scripts != nil {

@@ -109,6 +109,9 @@ func (c *deviceCheck) node(n plan.Node) {
 			problems = append(problems, "has lost its route to "+routeText(r))
 		}
 	}
+	for _, address := range without(n.Loopback, view.Loopback()) {
+		problems = append(problems, "has lost "+address+" of its loopback")
+	}
 	changed, err := changedSysctls(c.Lab, n)
 	if proc.IsGone(err) {
 		c.faults = append(c.faults, deadNode(n)) // just now

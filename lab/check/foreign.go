@@ -17,7 +17,7 @@ func foreign(n plan.Node, view *link.View) []string {
 		return nil
 	}
 	var list []string
-	for _, address := range view.Loopback() {
+	for _, address := range without(view.Loopback(), n.Loopback) {
 		list = append(list, "has the address "+address+" at lo, and the file does not list it")
 	}
 	for _, route := range view.ForeignRoutes(n.Routes) {
@@ -30,6 +30,11 @@ func foreign(n plan.Node, view *link.View) []string {
 		list = append(list, "has lost the rule of routing "+rule)
 	}
 	return list
+}
+
+// without are the addresses of a list that another does not have.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(address string) bool { return slices.Contains(other, address) })
 }
 
 // added is what a settled node has that only a new network takes away: interfaces, and filters of packets.

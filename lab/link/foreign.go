@@ -149,14 +149,14 @@ func (s *Site) MendRouting(n plan.Node) error {
 	if err != nil {
 		return err
 	}
-	err = inside(holder, func(_ *netns.Namespace, handle *netlink.Handle) error { return mendRouting(handle, n.Routes) })
+	err = inside(holder, func(_ *netns.Namespace, handle *netlink.Handle) error { return mendRouting(handle, n) })
 	if err != nil {
 		return fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	return nil
 }
 
-func mendRouting(handle *netlink.Handle, planned []spec.Route) error {
+func mendRouting(handle *netlink.Handle, n plan.Node) error {
 	v := &View{indexes: map[string]int{}}
 	devices, err := netns.Whole(handle.LinkList)
 	if err != nil {
@@ -165,7 +165,7 @@ func mendRouting(handle *netlink.Handle, planned []spec.Route) error {
 	for _, d := range devices {
 		v.indexes[d.Attrs().Name] = d.Attrs().Index
 		if d.Attrs().Name == "lo" {
-			if _, err := removeOtherAddresses(handle, d, []string{"127.0.0.1/8", "::1/128"}); err != nil {
+			if _, err := removeOtherAddresses(handle, d, slices.Concat([]string{"127.0.0.1/8", "::1/128"}, n.Loopback)); err != nil {
 				return err
 			}
 		}
@@ -174,7 +174,7 @@ func mendRouting(handle *netlink.Handle, planned []spec.Route) error {
 		return err
 	}
 	for _, r := range v.everyRoute {
-		if v.foreign(r, planned) {
+		if v.foreign(r, n.Routes) {
 			if err := handle.RouteDel(&r); err != nil && !isAbsent(err) {
 				return fmt.Errorf("remove the route %s: %w", v.text(r), err)
 			}
