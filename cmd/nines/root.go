@@ -4,16 +4,23 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/terminal/command"
 )
 
 // execute runs one command line and returns its exit code.
 func execute(args []string, stdout, stderr io.Writer) int {
+	unix.Umask(usualMask)
 	root := newRootCommand()
 	addCompletion(root)
 	return command.Run(root, args, stdout, stderr)
 }
+
+// usualMask is the umask that systemd gives services. nines and all that it starts have it, not the caller's: files of
+// nodes, images and results have the modes that they are made with, and what is secret is made so that only root reads
+// it.
+const usualMask = 0o022
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
