@@ -80,3 +80,25 @@ func TestABridgeWithinANodeNeedsNoAddresses(t *testing.T) {
 		t.Errorf("traffic is from %+v to %+v", peer, p.Traffic.To)
 	}
 }
+
+// TestAnAddressMayRepeat: on several links, and on the loopbacks of several nodes, where the file says so; each neighbour is
+// the one of its link.
+func TestAnAddressMayRepeat(t *testing.T) {
+	same := map[string][]string{"x": {"10.0.0.1/24"}, spec.Loopback: {"10.9.9.9/32"}}
+	exp := &spec.Experiment{Name: "repeats", Topology: spec.Topology{
+		RepeatedAddresses: []string{"10.0.0.1/32", "10.9.9.0/24"},
+		Nodes:             map[string]*spec.Node{"a": {Addresses: same}, "b": {Addresses: same}, "c": {}},
+		Links:             []*spec.Link{{Endpoints: []string{"a:x", "c:a"}}, {Endpoints: []string{"b:x", "c:b"}}},
+	}}
+	p := planned(t, exp)
+	for i, n := range []string{"a", "b"} {
+		neighbour := p.Node("c").Interfaces[i].Neighbours[0]
+		if has := p.Node(n).Interfaces[0]; neighbour.IP != "10.0.0.1" || neighbour.MAC != has.MAC || has.Addresses[0] != "10.0.0.1/24" || p.Node(n).Loopback[0] != "10.9.9.9/32" {
+			t.Errorf("%s has %+v, and c the neighbour %+v", n, has, neighbour)
+		}
+	}
+	exp.Topology.RepeatedAddresses = []string{"10.9.9.9/32"}
+	if _, err := Make(exp, loadHost(t, "microvm")); err == nil || !strings.Contains(err.Error(), "10.0.0.1 is the address of a:x already") {
+		t.Errorf("unsaid: %v", err)
+	}
+}

@@ -25,7 +25,12 @@ func interfacesOf[T any](c *checker, name, key, own string, values map[string]T,
 
 // addresses checks the addresses that the user gives to interfaces; the lab may use each only once.
 func (c *checker) addresses() {
-	owner := map[netip.Addr]string{}
+	for i, text := range c.e.Topology.RepeatedAddresses {
+		if _, err := netip.ParsePrefix(text); err != nil {
+			c.fail(fmt.Sprintf("%q is not a network", clip(text)), "networks such as 10.0.0.0/24, or 10.0.0.1/32 for one address", "", "topology", "repeated_addresses", strconv.Itoa(i))
+		}
+	}
+	owner := map[string]string{}
 	for _, name := range c.nodeNames() {
 		n := c.e.Topology.Nodes[name]
 		interfacesOf(c, name, "addresses", Loopback, n.Addresses, func(iface string, at []string) {
@@ -35,18 +40,37 @@ func (c *checker) addresses() {
 			for i, text := range n.Addresses[iface] {
 				here := under(at, strconv.Itoa(i))
 				if addr, ok := c.address(text, here); ok {
-					if addr.IsLinkLocalUnicast() && addr.Is6() {
-						addr = addr.WithZone(name + ":" + iface) // it is of one link only
+					where := addr.String()
+					if c.e.Topology.Repeats(addr) {
+						where += " " + c.place(name, iface)
 					}
-					if other, twice := owner[addr]; twice {
-						c.fail(fmt.Sprintf("%s is already the address of %s", addr, other), "", "give each interface its own", here...)
+					if other, twice := owner[where]; twice {
+						c.fail(fmt.Sprintf("%s is already the address of %s", addr, other), "", c.apart(addr, name+":"+iface, other), here...)
 					} else {
-						owner[addr] = name + ":" + iface
+						owner[where] = name + ":" + iface
 					}
 				}
 			}
 		})
 	}
+}
+
+// place is where an address that repeats is once: the link of an interface, or the node with the loopback.
+func (c *checker) place(name, iface string) string {
+	if link, has := c.ends[name+":"+iface]; has {
+		return strconv.Itoa(link)
+	}
+	return name
+}
+
+// apart is what to do about two interfaces with one address.
+func (c *checker) apart(addr netip.Addr, one, other string) string {
+	name, iface := splitEndpoint(one)
+	nameToo, ifaceToo := splitEndpoint(other)
+	if c.place(name, iface) == c.place(nameToo, ifaceToo) {
+		return "give each interface its own"
+	}
+	return fmt.Sprintf("give each interface its own, or say that it repeats: topology: {repeated_addresses: [%s]}", netip.PrefixFrom(addr, addr.BitLen()))
 }
 
 // address checks one address in CIDR form.

@@ -4,7 +4,7 @@ package spec
 func sideBySide(duet *Duet, sides []Run) Run {
 	d := doubledOf(sides)
 	both := *sides[0].Experiment
-	both.Topology = Topology{Nodes: map[string]*Node{}}
+	both.Topology = Topology{Nodes: map[string]*Node{}, RepeatedAddresses: sides[0].Experiment.Topology.RepeatedAddresses}
 	nodes, links := &node{kind: mapping}, &node{kind: list} // where the values are in the file, for errors
 	add := func(from Run, name, as string, n *Node) {
 		both.Topology.Nodes[as] = n

@@ -1,6 +1,11 @@
 package spec
 
-import "go.yaml.in/yaml/v4"
+import (
+	"net/netip"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // Experiment is one experiment file after its sweep has been resolved: every
 // value is a single value, and every default is filled in.
@@ -100,4 +105,15 @@ type Topology struct {
 	Nodes map[string]*Node `yaml:"nodes" json:"nodes"`
 	// Links make and join the nodes' interfaces.
 	Links []*Link `yaml:"links,omitempty" json:"links,omitempty"`
+	// RepeatedAddresses are networks whose addresses may be on several links, once on each, and on several nodes'
+	// loopbacks (default: none).
+	RepeatedAddresses []string `yaml:"repeated_addresses,omitempty" json:"repeated_addresses,omitempty"`
+}
+
+// Repeats is true for an address that may be on several links: one that the file says, and IPv6's of a link.
+func (t *Topology) Repeats(a netip.Addr) bool {
+	return a.Is6() && a.IsLinkLocalUnicast() || slices.ContainsFunc(t.RepeatedAddresses, func(text string) bool {
+		network, err := netip.ParsePrefix(text)
+		return err == nil && network.Contains(a)
+	})
 }
