@@ -96,7 +96,9 @@ func check(e *Experiment, root *node, errs *collector) {
 	c.impairments()
 	c.addresses()
 	c.macs()
+	hosts := map[string]string{}
 	for _, name := range c.nodeNames() {
+		c.hostName(name, hosts)
 		c.node(name, e.Topology.Nodes[name])
 	}
 	if e.Traffic != nil {

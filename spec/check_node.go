@@ -47,6 +47,19 @@ func (c *checker) node(name string, n *Node) {
 	}
 }
 
+// hostName refuses two nodes whose names are one name of a host (RFC 4343), and a pod whose name its cluster would not take.
+func (c *checker) hostName(name string, hosts map[string]string) {
+	at := []string{"topology", "nodes", name}
+	host := strings.ToLower(name)
+	if other, twice := hosts[host]; twice {
+		c.failKey(fmt.Sprintf("%q and %q are one name of a host", name, other), "", "rename one of them", at...)
+	}
+	hosts[host] = name
+	if c.e.Topology.Nodes[name].Runtime.Descriptor().Remote && !matches(namePattern, name) {
+		c.failKey(fmt.Sprintf("%q cannot be a pod's name", name), nameForm, "", at...)
+	}
+}
+
 // rights refuses to allow a node what it may do anyway.
 func (c *checker) rights(n *Node, at []string) {
 	if n.Privileged && len(n.Allow) > 0 {

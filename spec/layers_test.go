@@ -18,7 +18,7 @@ func TestLayers(t *testing.T) {
 	}{
 		"keys and types": {
 			`topology:
-  nodes: {a: {runtime: vim, cpu_list: 3-1}, B: {app: reflect}, c: {app: {kind: forward}}}
+  nodes: {a: {runtime: vim, cpu_list: 3-1}, B_: {app: reflect}, c: {app: {kind: forward}}}
   links:
     - {endpoints: ["a:e", "b:"], kind: {}}
     - {name: x, endpoints: ["a:f", "d:e"], parent: eth0}
@@ -26,7 +26,7 @@ traffic: {from: "a:h", to: "b:e", rat_pps: 1000, frame_bytes: 1}
 repeat: 0
 sweep: {nodes.*.app.wait: [spun]}
 `, []string{
-				"3:24: topology.nodes.a.runtime", "3:39: topology.nodes.a.cpu_list", "3:45: topology.nodes.B", "3:54: topology.nodes.B.app",
+				"3:24: topology.nodes.a.runtime", "3:39: topology.nodes.a.cpu_list", "3:45: topology.nodes.B_", "3:55: topology.nodes.B_.app",
 				"5:27: topology.links.0.endpoints.1", "5:40: topology.links.0.kind", "7:35: traffic.rat_pps", "7:63: traffic.frame_bytes", "8:9: repeat",
 			},
 		},

@@ -51,6 +51,8 @@ var scriptVariableKeys = &keyForm{"a variable's name", scriptVariablePattern, sc
 const (
 	namePattern           = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`
 	nameForm              = "lower-case letters, digits and '-', at most 32, with a letter or digit at both ends"
+	nodeNamePattern       = `^[A-Za-z0-9]([-A-Za-z0-9_]{0,30}[A-Za-z0-9])?$`
+	nodeNameForm          = "letters, digits, '-' and '_', at most 32, with a letter or digit at both ends"
 	prefixPattern         = `^[a-z][-a-z0-9]{0,7}$`
 	prefixForm            = "a lower-case letter, then letters, digits and '-', at most 8 characters"
 	linkNamePattern       = `^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`
@@ -58,9 +60,9 @@ const (
 	deviceClassPattern    = `^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`
 	deviceClassForm       = "lower-case letters, digits, '.' and '-', at most 253, as Kubernetes names objects"
 	interfacePattern      = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
-	interfaceForm         = "letters, digits, '_', '.' and '-', at most 15 bytes (the kernel's IFNAMSIZ - 1)"
-	endpointPattern       = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
-	endpointForm          = `"node:interface", the interface's name of letters, digits, '_', '.' and '-', at most 15 bytes`
+	interfaceForm         = "letters, digits, '_', '.' and '-' (Ethernet1-1 for Ethernet1/1), at most 15 bytes (the kernel's IFNAMSIZ - 1)"
+	endpointPattern       = `^[A-Za-z0-9]([-A-Za-z0-9_]{0,30}[A-Za-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
+	endpointForm          = `"node:interface", the interface's name of letters, digits, '_', '.' and '-' (Ethernet1-1 for Ethernet1/1), at most 15 bytes`
 	cpuListPattern        = `^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*$`
 	cpuListForm           = `CPU numbers and ranges, such as "2-3,8"`
 	deviceFilePattern     = `^/dev(/[A-Za-z0-9_][A-Za-z0-9_.:+-]*)+$`
@@ -143,7 +145,7 @@ var rules = map[string]rule{
 	"Least.share":   {byDefault: "0.01", least: "0", most: "1"},
 	"Least.latency": {byDefault: "20ns", least: "0s", most: "1s"},
 
-	"Topology.nodes": {required: true, minItems: 1, maxItems: maxNodes, keys: &keyForm{"a node's name", namePattern, nameForm}},
+	"Topology.nodes": {required: true, minItems: 1, maxItems: maxNodes, keys: &keyForm{"a node's name", nodeNamePattern, nodeNameForm}},
 	"Topology.links": {maxItems: maxLinks},
 
 	"Node.allow":          {minItems: 1},
@@ -208,7 +210,7 @@ var rules = map[string]rule{
 	"Event.at":   {required: true, least: "0s", most: "24h"},
 	"Event.link": {pattern: linkNamePattern, form: linkNameForm},
 	"Event.down": {least: "1ms", most: "24h"},
-	"Event.node": {pattern: namePattern, form: nameForm},
+	"Event.node": {pattern: nodeNamePattern, form: nodeNameForm},
 
 	"Tracing.packets":  {byDefault: "200", least: "1", most: "100000"},
 	"Tracing.ordinary": {byDefault: "200", least: "0", most: "100000"},
