@@ -124,7 +124,11 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 // MAC addresses are the plan's, so that those which the kernel makes of them are unique, too. The file's sysctls win.
 func beginIPv6(n plan.Node, i plan.Interface) error {
 	off := ipv6Off(i)
-	for _, s := range []netns.Sysctl{{Name: "accept_ra", Value: "0"}, {Name: "accept_dad", Value: "0"}, {Name: "disable_ipv6", Value: off}} {
+	settings := []netns.Sysctl{{Name: "accept_ra", Value: "0"}, {Name: "accept_dad", Value: "0"}, {Name: "disable_ipv6", Value: off}}
+	if off == "1" {
+		settings = settings[2:] // it takes time to find a sysctl where there are many networks
+	}
+	for _, s := range settings {
 		err := netns.WriteSysctl("net/ipv6/conf/"+i.Name+"/"+s.Name, inFile(n, i, s))
 		if err != nil && !(errors.Is(err, netns.ErrNoSysctl) && off == "1") { // a kernel without IPv6
 			return err

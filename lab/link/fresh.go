@@ -20,15 +20,20 @@ type Fresh struct {
 
 // Begin gives a namespace without devices the kernel's own defaults, and quiets it.
 func (f *Fresh) Begin(h Holder) error {
-	err := inside(h, func(ns *netns.Namespace, _ *netlink.Handle) error {
-		f.read.Do(func() { f.inherited, f.failed = ns.Inherited() })
-		if f.failed != nil {
-			return fmt.Errorf("read what a network takes from the host: %w", f.failed)
-		}
-		return ns.Reset(f.inherited)
+	f.read.Do(func() {
+		f.failed = inside(h, func(ns *netns.Namespace, _ *netlink.Handle) (err error) {
+			f.inherited, err = ns.Inherited()
+			return err
+		})
 	})
-	if err != nil {
-		return err
+	if f.failed != nil {
+		return fmt.Errorf("read what a network takes from the host: %w", f.failed)
+	}
+	if len(f.inherited) > 0 {
+		err := inside(h, func(ns *netns.Namespace, _ *netlink.Handle) error { return ns.Reset(f.inherited) })
+		if err != nil {
+			return err
+		}
 	}
 	return Quiet(h)
 }
