@@ -14,10 +14,11 @@ import (
 
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/cluster/diagnosis"
+	"nines.dev/nines/cluster/request"
 )
 
 // EvictKey is the annotation with which a pod asks never to be evicted: "never".
-const EvictKey = "nines.dev/evict"
+const EvictKey = request.EvictAnnotation
 
 // Evictor moves pods away from a node that has become too slow for them, one at a time.
 type Evictor struct {

@@ -69,7 +69,7 @@ func (a *Agent) figures(ctx context.Context, now time.Time) ([]v1alpha1.Figure, 
 // target returns the nodes that a latency request names as its target.
 func (a *Agent) target(ctx context.Context, to *request.Target) ([]string, error) {
 	if to.Labels == nil {
-		return []string{to.Node}, nil
+		return to.Nodes, nil
 	}
 	list, err := a.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: to.Labels.String(), ResourceVersion: "0"})
 	if err != nil {

@@ -159,7 +159,7 @@ func (a *running) start() {
 	}
 	defer out.Close()
 	a.cmd = exec.Command(a.program, "agent", "--node", nodeName, "--kubeconfig", a.config, "--listen", "127.0.0.1:0", "--folder", a.folder,
-		"--spent", filepath.Join(a.folder, "spent.json"), "--tiers", "veth", "--idle", "0", "--interval", "2s", "--duration", "1s", "--rate", "200")
+		"--spent", filepath.Join(a.folder, "spent.json"), "--tiers", "veth", "--idle", "0", "--interval", "5s", "--peers", "0", "--duration", "1s", "--rate", "200")
 	a.cmd.Stdout, a.cmd.Stderr = out, out
 	// All of it is killed together, as a container is.
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -81,6 +81,9 @@ func Of(c Cluster) Report {
 	}
 	r.Claims, r.Asked = c.claims(), c.asked()
 	wanted, err := request.Of(c.Pod.Annotations)
+	if err == nil {
+		err = request.Unknown(c.Pod.Annotations)
+	}
 	if err != nil {
 		r.Wrong = err.Error()
 		return r

@@ -67,6 +67,7 @@ func TestTheBoundCountsNotTheMedian(t *testing.T) {
 		"p50 < 10us, p99.99 < 1ms":    "node n2: p50 of sriov is 10 µs, 10 µs requested, measured 4 min ago",
 		"p50 < 1us else p99.99 < 1ms": "node n2: p99.99 of sriov is at most 104 µs, 1 ms requested, measured 4 min ago",
 		"p50 < 1s; tier: memif":       "node n2: memif is not measured",
+		"p50 < 1s; tier: machvlan":    "node n2: machvlan is not measured (nines has no tier machvlan; it has node-network, veth, bridge, macvlan, xdp, vxlan, memif, switch, testpmd, ovs, ovs-dpdk, ovn, vpp, snabb, sriov, passthrough)",
 	} {
 		answer, sentence := c.ask(t, text, Node{Name: "n2"})
 		if sentence != want {

@@ -2,10 +2,12 @@ package nodefit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"nines.dev/nines/cluster/request"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
 
@@ -54,7 +56,7 @@ func (a *Answer) Reason(r *request.Request, now time.Time) string {
 			return fmt.Sprintf("%s%s is not measured", e.Tier, to(e.Peer))
 		}
 		if len(r.Tiers) > 0 {
-			return fmt.Sprintf("%s is not measured", strings.Join(r.Tiers, ", "))
+			return fmt.Sprintf("%s is not measured%s", strings.Join(r.Tiers, ", "), unknownTiers(r.Tiers))
 		}
 		return "nothing is measured"
 	case Unlabelled:
@@ -91,6 +93,29 @@ func (a *Answer) Class() string {
 	}
 	return "nodes have no figure for the requested latency"
 }
+
+// unknownTiers says which of the names are none of nines: such a tier has figures only if another program publishes them.
+func unknownTiers(names []string) string {
+	known := []string{nodeNetwork}
+	for _, kind := range spec.LinkKinds() {
+		if !kind.Descriptor().Remote {
+			known = append(known, string(kind))
+		}
+	}
+	var unknown []string
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (nines has no tier %s; it has %s)", strings.Join(unknown, ", "), strings.Join(known, ", "))
+}
+
+// nodeNetwork is the tier of the nodes' own network.
+const nodeNetwork = "node-network"
 
 func wantedOf(limit request.Limit) string {
 	if limit.Inclusive {

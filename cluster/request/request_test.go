@@ -17,6 +17,8 @@ func TestParseReadsLimitsTargetAndTiers(t *testing.T) {
 		"p99 < 100us else p99 < 1ms else any":    "p99 < 100us else p99 < 1ms else any",
 		"p99 < 100us; to: n3":                    "p99 < 100us; to: n3",
 		"p99 < 100us; to: rack=r1,zone in (a,b)": "p99 < 100us; to: rack=r1,zone in (a,b)",
+		"p99 < 100us; to: n1, n2":                "p99 < 100us; to: n1, n2",
+		"p99 < 100us; to: n1,n2":                 "p99 < 100us; to: n1,n2",
 		"p99 < 100us; tier: sriov, ovs-dpdk; to: n3.example.org": "p99 < 100us; to: n3.example.org; tier: sriov, ovs-dpdk",
 	} {
 		r, err := Parse(text)
@@ -51,7 +53,8 @@ func TestParseRefusesWithARemedy(t *testing.T) {
 		"p99 < 1ms; to: a; to: b":   "twice",
 		"p99 < 1ms; rate: 5":        "after a semicolon",
 		"p99 < 1ms; tier: SR-IOV":   "not the name of a tier",
-		"p99 < 1ms; to: Node One":   "neither the name of a node nor a selector",
+		"p99 < 1ms; to: Node One":   "neither the names of nodes nor a selector",
+		"p99 < 1ms; to: n1, a=b":    "list nodes, or select them by labels",
 		strings.Repeat("p", 2049):   "at most 2048",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -127,6 +130,36 @@ func TestTargetMatchesByNameOrLabels(t *testing.T) {
 	}
 	if !r.To.Matches("rack", nil) || r.To.Matches("n1", labels.Set{"rack": "r1"}) {
 		t.Error("a node's name does not match by the name alone")
+	}
+}
+
+// TestAListOfNodes names each of them, with a space or without: it is no selector of labels.
+func TestAListOfNodes(t *testing.T) {
+	for _, text := range []string{"p50 < 1ms; to: n1, n2", "p50 < 1ms; to: n1,n2"} {
+		r, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.To.Matches("n1", nil) || !r.To.Matches("n2", nil) || r.To.Matches("n3", labels.Set{"n1": "", "n2": ""}) {
+			t.Errorf("%q matches others than n1 and n2", text)
+		}
+	}
+}
+
+// TestAKeyWithATypo: an annotation that nobody reads is no request, so it is refused.
+func TestAKeyWithATypo(t *testing.T) {
+	for key, words := range map[string]string{
+		"nines.dev/latncy": "did you mean nines.dev/latency", "nines.dev/Latency": "did you mean nines.dev/latency", "nine.dev/latency": "did you mean nines.dev/latency",
+		"nines.dev/whatever": "allowed: nines.dev/latency", "nines.dev/isolaton": "did you mean nines.dev/isolation",
+	} {
+		if err := Unknown(map[string]string{key: "x"}); err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	for _, key := range append(Keys(), ThesisAnnotation, "example.org/latency", "k8s.v1.cni.cncf.io/networks") {
+		if err := Unknown(map[string]string{key: "x"}); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
 	}
 }
 

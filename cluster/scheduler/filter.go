@@ -45,6 +45,9 @@ const mostSentences = 8
 // PreFilter reads the request. A pod without one needs no filter.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	r, err := request.Of(pod.Annotations)
+	if err == nil {
+		err = request.Unknown(pod.Annotations)
+	}
 	if err != nil {
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, err.Error())
 	}

@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"nines.dev/nines/cluster/request"
 )
 
 // IsolationKey is the annotation with which a pod requests isolation: nothing else runs beside it.
-const IsolationKey = "nines.dev/isolation"
+const IsolationKey = request.IsolationAnnotation
 
 // Disturbs returns the pod that a trial on its node would disturb: a running or starting pod that requests
 // isolation, or exclusive CPUs (a container with a whole number of CPUs in a Guaranteed pod, to which the

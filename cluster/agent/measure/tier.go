@@ -120,6 +120,11 @@ func (t Tier) Spins() int {
 // RoundTrip returns how long a round trip to another node is measured.
 func (l Load) RoundTrip() time.Duration { return WarmUp + l.Duration }
 
+// Round returns how long a round of these tiers, and of so many other nodes, takes at least.
+func (l Load) Round(tiers []Tier, nodes int) time.Duration {
+	return time.Duration(len(tiers))*l.length() + time.Duration(nodes)*l.RoundTrip()
+}
+
 // NodeNetwork is the tier between nodes: the network of the nodes themselves. A packet of a pod also crosses
 // the tiers within both its nodes, which each node measures itself.
 const NodeNetwork = "node-network"

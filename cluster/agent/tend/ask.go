@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/cluster/request"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/spec"
 )
@@ -17,7 +18,7 @@ import (
 // isolation and rx.
 const (
 	IsolationKey = measure.IsolationKey
-	ReceiveKey   = "nines.dev/rx"
+	ReceiveKey   = request.ReceiveAnnotation
 )
 
 // Interface is a network interface that a pod has as a port.

@@ -26,8 +26,10 @@ import (
 	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/cluster/registration"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/host"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/terminal"
 )
 
 // agentCall holds the options of nines cluster agent.
@@ -121,6 +123,9 @@ func (a agentCall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkInterval(tiers); err != nil {
+		return err
+	}
 	program, err := node.Program("nines")
 	if err != nil {
 		return err
@@ -187,6 +192,20 @@ func (a agentCall) run(ctx context.Context) error {
 		err = errors.Join(err, stopped)
 	}
 	return err
+}
+
+// checkInterval refuses an interval in which no round ends: figures would be older than they say.
+func (a agentCall) checkInterval(tiers []measure.Tier) error {
+	inv, err := host.Read()
+	if err != nil {
+		return err
+	}
+	offered, _ := measure.Offered(inv, tiers, nil)
+	if least := a.load.Round(offered, a.peers); a.interval < least {
+		return exit.Wrongf("--interval %s: a round takes %s at least, to measure %s within the node and %s: use a longer interval, a shorter --duration, or fewer --tiers or --peers",
+			a.interval, least, terminal.Count(len(offered), "tier"), terminal.Count(a.peers, "other node"))
+	}
+	return nil
 }
 
 // between has the agent measure the paths to other nodes, and returns the server that answers their agents; nil

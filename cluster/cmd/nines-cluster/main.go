@@ -16,8 +16,8 @@ func main() {
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use: "nines cluster",
-		// Cobra takes the first word for its name.
+		// Cobra shows the name that it is called by, which has two words, in place of this one.
+		Use:         "nines",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "nines cluster"},
 		Short:       "Place pods by measured latency; make a Kubernetes cluster on this machine to try it",
 		Long: `Make a Kubernetes cluster on this machine: a control plane and real kubelets with

@@ -25,7 +25,7 @@ func TestCommandsAreCalledAsUsersCallThem(t *testing.T) {
 		arguments []string
 		says      string
 	}{
-		{[]string{"--help"}, "\n  nines cluster [command]\n"},
+		{[]string{"--help"}, "Usage:\n  nines cluster [flags]\n  nines cluster [command]\n"},
 		{[]string{"up", "--help"}, "\n  nines cluster up [flags]\n"},
 		{[]string{"explain"}, "as in: nines cluster explain cell-site"},
 	} {

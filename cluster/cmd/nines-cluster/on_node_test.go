@@ -27,3 +27,16 @@ func TestANodeIsNeverGuessed(t *testing.T) {
 		}
 	}
 }
+
+// TestAnIntervalIsAsLongAsARound: in a shorter one, figures would be older than they say.
+func TestAnIntervalIsAsLongAsARound(t *testing.T) {
+	for interval, wrong := range map[string]bool{"4s": true, "8s": false} {
+		c := newAgentCommand()
+		// The next thing that is wrong ends it, too.
+		c.SetArgs([]string{"--node", "n1", "--tiers", "veth", "--duration", "1s", "--peers", "2", "--interval", interval, "--kubeconfig", "/nowhere"})
+		c.SilenceErrors, c.SilenceUsage = true, true
+		if err := c.ExecuteContext(t.Context()); err == nil || strings.Contains(err.Error(), "a round takes 7.5s at least, to measure 1 tier within the node and 2 other nodes") != wrong {
+			t.Errorf("every %s: %v", interval, err)
+		}
+	}
+}
