@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -95,6 +96,12 @@ const (
 	labelKernelRT  = "nines.dev/kernel-rt"
 	labelHugepages = "nines.dev/hugepages"
 )
+
+// Sets reports whether an agent sets a label of its node.
+func Sets(label string) bool {
+	return strings.HasPrefix(label, labelTier) ||
+		slices.Contains([]string{labelThesisVFs, labelThesisOVS, labelIsolated, labelKernelRT, labelHugepages}, label)
+}
 
 // Labels returns the labels of a node with this inventory. It is pure. A label that the node lacks has an
 // empty value, which means: remove it.

@@ -31,6 +31,7 @@ things out and to teach. It is undone like a lab, also after a crash.
   ports        give a node's ports to pods by claims; cluster/deploy/ports runs it
   devices      give a node's ports to the kubelet; cluster/deploy/devices runs it
   image        write the image of the agent, or of the scheduler, to a file
+  uninstall    remove from a cluster what agents and drivers have written
   down         remove it
 
 It needs root, control groups (version 2 or 1), and the cluster's programs, which 'make

@@ -31,7 +31,7 @@ things out and to teach. It is undone like a lab, also after a crash.`,
 		Args:              cobra.NoArgs,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(newUpCommand(), newDownCommand(), newStatusCommand(), newKubeconfigCommand(), newKubectlCommand(), newAgentCommand(), newPortsCommand(), newDevicesCommand(), newImageCommand(), newExplainCommand(),
+	root.AddCommand(newUpCommand(), newDownCommand(), newStatusCommand(), newKubeconfigCommand(), newKubectlCommand(), newAgentCommand(), newPortsCommand(), newDevicesCommand(), newImageCommand(), newExplainCommand(), newUninstallCommand(),
 		newPartCommand(), newRelayCommand(), newPodCommand())
 	return root
 }
