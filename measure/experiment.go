@@ -245,6 +245,21 @@ func (e *Experiment) Methods() []string {
 	return kinds
 }
 
+// Networks is how often a network is built or changed for the trials, in their order.
+func (e *Experiment) Networks() int {
+	count, last := 0, ""
+	for _, step := range e.steps {
+		r := e.runs[step.Run]
+		if r.skip != "" {
+			continue
+		}
+		if now := labIdentity(r.plan); now != last {
+			count, last = count+1, now
+		}
+	}
+	return count
+}
+
 // Duration is roughly how long the experiment's traffic takes, without building labs and without
 // searches, whose time is unknown.
 func (e *Experiment) Duration() time.Duration {

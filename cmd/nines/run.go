@@ -189,6 +189,9 @@ func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, l
 		return
 	}
 	what := fmt.Sprintf("%s, about %v of traffic", terminal.Count(experiment.Trials(), "trial"), experiment.Duration().Round(time.Second))
+	if networks := experiment.Networks(); networks > 1 {
+		what += fmt.Sprintf(" and %d networks to build", networks) // how long each takes, only the host knows
+	}
 	if !experiment.HasTraffic() {
 		what = terminal.Count(experiment.Trials(), "trial") + " of scripts"
 	}
