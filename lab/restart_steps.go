@@ -49,6 +49,9 @@ func (b *builder) end(ctx context.Context, nodes []plan.Node, options RestartOpt
 		if err := haltAll(ctx, b.Lab.Lab, nodes, halt); err != nil {
 			return err
 		}
+		if err := context.Cause(ctx); err != nil { // nothing was ended yet
+			return err
+		}
 	}
 	return b.undoPayload(ctx, nodes, options.Fresh)
 }
