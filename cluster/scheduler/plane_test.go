@@ -124,8 +124,7 @@ var manyTries = wait.Backoff{Steps: 30, Duration: 10 * time.Millisecond, Factor:
 func (p plane) seen(t *testing.T) {
 	t.Helper()
 	name := "sync-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	p.Node(t, name, map[string]string{"name": name})
-	p.patchNode(t, name, `{"spec":{"taints":[{"key":"sync","effect":"NoSchedule"}]}}`)
+	p.Node(t, name, map[string]string{"name": name}, corev1.Taint{Key: "sync", Effect: corev1.TaintEffectNoSchedule})
 	p.measure(t, name, figureOf("memif", "", 1))
 	p.Pod(t, name, request("p99 < 10us"), on(name), func(pod *corev1.Pod) {
 		pod.Spec.Tolerations = []corev1.Toleration{{Key: "sync", Operator: corev1.TolerationOpExists}}

@@ -73,10 +73,11 @@ func Eventually(t testing.TB, what string, check func(context.Context) error) {
 }
 
 // Node makes a node that is ready, with room for pods and CPUs.
-func (p *Plane) Node(t testing.TB, name string, labels map[string]string) *corev1.Node {
+func (p *Plane) Node(t testing.TB, name string, labels map[string]string, taints ...corev1.Taint) *corev1.Node {
 	t.Helper()
 	made, err := p.Kube.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec:       corev1.NodeSpec{Taints: taints},
 		Status: corev1.NodeStatus{
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 			Allocatable: corev1.ResourceList{
