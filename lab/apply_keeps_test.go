@@ -160,9 +160,7 @@ func TestApplyMovesWhatSharesCPUs(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, keptLab)
 	housekeeping := lab.Plan().HousekeepingCPUs
-	if len(housekeeping) < 2 {
-		t.Skip("needs two CPUs")
-	}
+	labtest.Require(t, "two CPUs", len(housekeeping) >= 2)
 	node := lab.PID("a")
 	sleep, err := lab.Command(context.Background(), "a", []string{"sleep", "1043210"}, running.ExecOptions{})
 	if err != nil {

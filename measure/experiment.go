@@ -260,6 +260,11 @@ func (e *Experiment) Networks() int {
 	return count
 }
 
+// EndsEarly reports whether trials may end before their time, as a duet's do when all that was asked is decided.
+func (e *Experiment) EndsEarly() bool {
+	return slices.ContainsFunc(e.runs, func(r run) bool { return r.skip == "" && r.plan.Duet != nil })
+}
+
 // Duration is roughly how long the experiment's traffic takes, without building labs and without
 // searches, whose time is unknown.
 func (e *Experiment) Duration() time.Duration {

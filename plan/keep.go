@@ -7,9 +7,9 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Change is Make for a lab that runs; nil: none does. What its nodes and links have stays theirs, as far as the file and the host allow:
-// names, addresses, ports, functions and CPUs go by the names of nodes, interfaces and links, not by their places or
-// number. So a change of the file concerns only what it names.
+// Change is Make for a lab that runs; nil: none does. What its nodes and links have stays theirs, as far as the file and
+// the host allow: names, addresses, ports, functions and CPUs go by the names of nodes, interfaces and links, not by
+// their places or number. So a change of the file concerns only what it names.
 func Change(running *Plan, exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	return makeFrom(exp, inv, running)
 }

@@ -73,3 +73,12 @@ func TestReproduceKeeps(t *testing.T) {
 		}
 	}
 }
+
+// TestACallIsKeptAsItIsTyped, so that a reader of a page can repeat it.
+func TestACallIsKeptAsItIsTyped(t *testing.T) {
+	c := newReproduceCommand()
+	k := reproduceCall{claims: []string{"one", "two"}, quick: true}
+	if got := k.calledAs(c, []string{"doe2020"}); got != "reproduce doe2020 --claim one --claim two --quick" {
+		t.Error(got)
+	}
+}

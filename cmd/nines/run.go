@@ -188,7 +188,11 @@ func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, l
 		events.Started(experiment.Name(), writer.Dir(), left)
 		return
 	}
-	what := fmt.Sprintf("%s, about %v of traffic", terminal.Count(experiment.Trials(), "trial"), experiment.Duration().Round(time.Second))
+	extent := "about"
+	if experiment.EndsEarly() {
+		extent = "at most"
+	}
+	what := fmt.Sprintf("%s, %s %v of traffic", terminal.Count(experiment.Trials(), "trial"), extent, experiment.Duration().Round(time.Second))
 	if networks := experiment.Networks(); networks > 1 {
 		what += fmt.Sprintf(" and %d networks to build", networks) // how long each takes, only the host knows
 	}

@@ -214,15 +214,15 @@ func TestPanelsAreInTheOrderOfTheirNumbers(t *testing.T) {
 	}
 }
 
-// interrupted has threads of two kinds of link that a tick interrupts each 4 ms, and one that something else does.
+// interrupted has threads of two kinds of link that something interrupts each 20 ms, and one that something else does.
 func interrupted() made {
 	m := made{name: "interrupted"}
 	for i, kind := range []string{"bridge", "veth"} {
 		r := record(map[string]any{"links.*.kind": kind}, 1, 1e4, 5000, 0)
-		for tick := range int64(800) {
-			r.Interruptions = append(r.Interruptions, result.Interruption{Thread: "loop", BeginNs: tick * 4e6, LengthNs: int64(1+3*i) * (2000 + 37*(tick*tick%101))})
-			if tick%20 == 0 {
-				r.Interruptions = append(r.Interruptions, result.Interruption{Thread: "dut", BeginNs: tick*4e6 + 1e6, LengthNs: int64(1+i) * (50_000 + 10_000*(tick%7))})
+		for tick := range int64(150) {
+			r.Interruptions = append(r.Interruptions, result.Interruption{Thread: "loop", BeginNs: tick * 2e7, LengthNs: int64(1+3*i) * (2000 + 37*(tick*tick%101))})
+			if tick%10 == 0 {
+				r.Interruptions = append(r.Interruptions, result.Interruption{Thread: "dut", BeginNs: tick*2e7 + 1e6, LengthNs: int64(1+i) * (50_000 + 10_000*(tick%7))})
 			}
 		}
 		r.Trial.Interruptions = &result.Interruptions{Witnesses: []result.Witness{{Thread: "loop"}, {Thread: "dut"}}}
