@@ -77,6 +77,9 @@ func findPrograms(p *plan.Plan) (programs, error) {
 	if err := checkRights(); err != nil {
 		return found, err
 	}
+	if err := leaveCaller(); err != nil {
+		return found, err
+	}
 	var err error
 	if found.init, err = node.Program("nines-init"); err != nil {
 		return found, err

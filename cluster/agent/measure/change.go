@@ -18,8 +18,8 @@ const (
 
 // How far a level must lie from those before it, as a factor. Trials of one path differ, as hosts are never twice the
 // same, so the distance follows from how much those before differed, within bounds: nobody places pods by less than
-// leastChange, and twice the latency is always a change. That trials
-// differ by usualSpread counts as priorTrials of them. change_test.go has what these find in recorded trials.
+// leastChange, and twice the latency is always a change. That trials differ by usualSpread counts as priorTrials of
+// them. change_test.go has what these find in recorded trials.
 const (
 	leastChange = 1.25
 	mostChange  = 1.7
