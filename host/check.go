@@ -159,6 +159,14 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureSnabb: {"build it from github.com/snabbco/snabb and put it into PATH", "links of kind switch and testpmd work"},
 }
 
+// WayToGet names a feature, and says how to get it where there is a way.
+func WayToGet(name string) string {
+	if r := remedies[name].remedy; r != "" {
+		return name + ": " + r
+	}
+	return name
+}
+
 func checkFeatures(inv *Inventory, needs Needs) []Finding {
 	var list []Finding
 	for _, name := range namesOf(needs.Features) {

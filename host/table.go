@@ -75,8 +75,8 @@ func (inv *Inventory) featuresIn(s State) []string {
 func (inv *Inventory) waysToGet() []string {
 	var list []string
 	for _, f := range inv.Features {
-		if r := remedies[f.Name].remedy; f.State == StateNo && r != "" {
-			list = append(list, f.Name+": "+r)
+		if f.State == StateNo && remedies[f.Name].remedy != "" {
+			list = append(list, WayToGet(f.Name))
 		}
 	}
 	return list

@@ -68,7 +68,7 @@ func (n Needs) all(h Host) []need {
 		add(nodes >= n.NUMANodes, terminal.Count(n.NUMANodes, "NUMA node"), fmt.Sprintf("it needs %s, and there is %d", terminal.Count(n.NUMANodes, "NUMA node"), nodes))
 	}
 	for _, program := range n.Programs {
-		add(h.Inventory.Feature(program).State == host.StateYes, program, "it needs "+program)
+		add(h.Inventory.Feature(program).State == host.StateYes, program, "it needs "+host.WayToGet(program))
 	}
 	if n.Data {
 		add(h.Data != "", "the published data", "it needs the published data: set NINES_PUBLISHED_DATA to their folder (CONTRIBUTING.md)")

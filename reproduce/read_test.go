@@ -81,6 +81,9 @@ func TestMissing(t *testing.T) {
 	if missing := c.Missing(small); len(missing) != 6 {
 		t.Errorf("%q", missing)
 	}
+	if missing := strings.Join(c.Missing(small), "\n"); !strings.Contains(missing, "it needs vpp: install vpp from") {
+		t.Errorf("%s: how to get it is not told", missing)
+	}
 	if missing := c.Missing(large); len(missing) != 0 {
 		t.Errorf("%q", missing)
 	}
