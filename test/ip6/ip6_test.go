@@ -2,15 +2,12 @@
 package ip6
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
@@ -41,24 +38,13 @@ const refused = 2
 func (l lab) run(t *testing.T, want int) result.Trial {
 	t.Helper()
 	labtest.Experiment(t)
-	out, file := t.TempDir(), filepath.Join(t.TempDir(), "lab.yaml")
+	file := filepath.Join(t.TempDir(), "lab.yaml")
 	name := strings.ReplaceAll(strings.ToLower(filepath.Base(t.Name())), "_", "-")
 	if err := os.WriteFile(file, []byte(l.file(name)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), filepath.Join(labtest.Repository(), "bin", "nines"), "run", file, "--out", out)
-	said, err := command.CombinedOutput()
-	if command.ProcessState.ExitCode() != want && (want != exit.Done || !labtest.NoneValid(string(said))) {
-		t.Fatalf("nines run: %v\n%s", err, said)
-	}
-	text, err := os.ReadFile(filepath.Join(out, "latest", "summary.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var s result.Summary
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Measure(t, &s, want, file)
 	return s.Trials[0]
 }
 

@@ -5,14 +5,13 @@ package smoke
 import (
 	"archive/tar"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -34,30 +33,11 @@ dpdk: {hugepages: none}
 `, l.name, l.node, l.kind, l.backend)
 }
 
-// lacking is nines' exit code where the host cannot do what is asked.
-const lacking = 3
-
 // run runs an experiment by the built nines, and gives its result.
 func run(t *testing.T, file string, arguments ...string) result.Summary {
 	t.Helper()
-	out := t.TempDir()
-	nines := filepath.Join(labtest.Repository(), "bin", "nines")
-	command := exec.Command(nines, append([]string{"run", file, "--out", out}, arguments...)...)
-	said, err := command.CombinedOutput()
-	if command.ProcessState.ExitCode() == lacking {
-		labtest.Require(t, string(said), false)
-	}
-	if err != nil && !labtest.NoneValid(string(said)) {
-		t.Fatalf("nines run: %v\n%s", err, said)
-	}
-	text, err := os.ReadFile(filepath.Join(out, "latest", "summary.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var summary result.Summary
-	if err := json.Unmarshal(text, &summary); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Measure(t, &summary, exit.Done, file, arguments...)
 	return summary
 }
 
