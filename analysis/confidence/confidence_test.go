@@ -214,3 +214,18 @@ func TestCoverageOfRanks(t *testing.T) {
 		t.Errorf("%.3f of the intervals hold p99, want %.3f", share, ranks.Confidence)
 	}
 }
+
+// TestBeyondMedian: the values that are left contain the median as often as promised, and one less at each end would not.
+func TestBeyondMedian(t *testing.T) {
+	for n, want := range map[int]int{1: 0, 2: 0, 5: 0, 6: 0, 8: 0, 9: 1, 11: 1, 12: 2, 15: 3, 100: 39} {
+		if got := BeyondMedian(n); got != want {
+			t.Errorf("of %d values %d, want %d", n, got, want)
+		}
+	}
+	for _, n := range []int{6, 9, 12, 40, 1001} {
+		outside := func(left int) float64 { return 2 * binomialCDF(uint64(n), 0.5, uint64(left)) }
+		if left := BeyondMedian(n); outside(left) > 1-Level || outside(left+1) <= 1-Level {
+			t.Errorf("of %d values %d are left out at an end: outside in %g of cases, and of one more in %g", n, left, outside(left), outside(left+1))
+		}
+	}
+}

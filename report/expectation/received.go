@@ -5,15 +5,17 @@ import (
 	"math"
 	"slices"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/expect"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
 )
 
-// received is the median rate at which packets arrived. Its interval is from the lowest of the trials to the highest: of
-// six or more it holds the median of all such trials in 97 % of cases. What the host took of a trial's time can have
-// lowered its rate, so the upper end is what the trial could have reached without.
+// received is the median rate at which packets arrived. Its interval is from the lowest of the trials to the highest, and
+// leaves out those at either end that the median of all such trials does not need: of six or more it holds that median in
+// 95 % of cases. What the host took of a trial's time can have lowered its rate, so the upper end is what the trial could
+// have reached without.
 func (g *gatherer) received(k known, group report.Group) known {
 	var values, quiet []float64
 	q := expect.Quantity{Figure: expect.Received}
@@ -25,9 +27,11 @@ func (g *gatherer) received(k known, group report.Group) known {
 		}
 		values, quiet = append(values, v), append(quiet, quietOf(g.result, q, t, v))
 	}
-	low := slices.Min(values)
-	i := expect.Interval{Value: result.Median(values), Low: &low}
-	if high := slices.Max(quiet); !math.IsInf(high, 0) {
+	slices.Sort(values)
+	slices.Sort(quiet)
+	beyond := confidence.BeyondMedian(len(values))
+	i := expect.Interval{Value: result.Median(values), Low: &values[beyond]}
+	if high := quiet[len(quiet)-1-beyond]; !math.IsInf(high, 0) {
 		i.High = &high
 	}
 	k.interval = func(float64) expect.Interval { return i }

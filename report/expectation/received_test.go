@@ -30,6 +30,17 @@ func TestReceived(t *testing.T) {
 	}
 }
 
+// TestFewDisturbedTrialsOfMany: of twelve trials two that the host disturbed do not decide about the median.
+func TestFewDisturbedTrialsOfMany(t *testing.T) {
+	m := newMade(7)
+	m.rated("memif", result.Clean, 2e6, 5.1e6, 5.2e6, 5.3e6, 5.4e6, 5.5e6, 5.6e6, 5.7e6, 5.8e6, 5.9e6, 1e6, 5.15e6)
+	m.rated("veth", result.Clean, 2e6, 5.1e6, 5.2e6, 5.3e6, 5.4e6, 5.5e6, 5.6e6, 5.7e6, 5.8e6, 1e6, 1.1e6, 5.15e6)
+	j := m.judge(t, "received >= 5Mpps where kind=memif", "received >= 5Mpps where kind=veth")
+	if got := decisions(j); got != "holds undecided" {
+		t.Errorf("%s: two of twelve may be below the limit, not three", got)
+	}
+}
+
 // TestRatioOfRates: what the host took of the time of one side makes the ratio's interval wider on that side alone.
 func TestRatioOfRates(t *testing.T) {
 	same := []float64{1e6, 1e6, 1e6, 1e6, 1e6, 1e6}
