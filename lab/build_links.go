@@ -19,6 +19,9 @@ func (b *builder) newSite() *link.Site {
 		Journal: b.journal, Plan: b.Plan(), Fabric: link.HolderOf(b.Fabric()), FabricNode: b.Fabric(), Nodes: map[string]link.Holder{},
 		StateDir: b.State().Dir, InitPath: b.programs.init, EnginePath: b.programs.engine, Fresh: &b.fresh,
 	}
+	if b.before != nil {
+		site.Before = b.before.Index()
+	}
 	for _, r := range b.AllRunning() {
 		site.Nodes[r.Name] = link.HolderOf(r)
 	}

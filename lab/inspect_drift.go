@@ -77,6 +77,9 @@ func driftOf(n plan.Node, planned plan.Interface, now link.Device) []string {
 	if planned.MAC != "" && now.MAC != "" && !strings.EqualFold(now.MAC, planned.MAC) {
 		drift = append(drift, fmt.Sprintf("has the MAC address %s, and the file's is %s", now.MAC, planned.MAC))
 	}
+	if planned.Alias != "" && now.Alias != planned.Alias && !n.Remote() { // no cluster gives a pod's interface one
+		drift = append(drift, "has lost its alias "+planned.Alias)
+	}
 	for _, address := range without(planned.Addresses, now.Addresses) {
 		drift = append(drift, "lacks "+address)
 	}

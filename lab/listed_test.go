@@ -66,3 +66,43 @@ topology:
 		t.Errorf("after another file lo has %q", got)
 	}
 }
+
+// TestALinkLocalAddressGoesWithTheFile: apply removes one that the file listed, and leaves the kernel's own.
+func TestALinkLocalAddressGoesWithTheFile(t *testing.T) {
+	labtest.Root(t)
+	const text = `
+name: tblinklocal
+topology:
+  nodes:
+    a: {addresses: {six: ["fd00:85::1/64", "fe80::99/64"]}, mac: {six: "02:00:00:85:00:01"}}
+    b: {addresses: {six: ["fd00:85::2/64"]}}
+  links:
+    - {name: six, endpoints: ["a:six", "b:six"]}
+`
+	const own = "fe80::ff:fe85:1/64" // what the kernel makes of the MAC address
+	lab := up(t, text)
+	addresses := func() []string {
+		fields := strings.Fields(in(t, lab, "a", "sh", "-c", "ip -o address show six scope link | sed 's,.* inet6 ,,; s, .*,,'"))
+		slices.Sort(fields)
+		return fields
+	}
+	if got := addresses(); !slices.Equal(got, []string{"fe80::99/64", own}) {
+		t.Fatalf("the link-local addresses are %v", got)
+	}
+	apply := func(text string) {
+		t.Helper()
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Change(t, lab.Plan(), text), Experiment: []byte(text)})
+		if err != nil || !slices.Equal(changes.Reconfigured, []string{"a:six", "b:six"}) && !slices.Equal(changes.Reconfigured, []string{"a:six"}) {
+			t.Fatalf("the changes are %+v, %v", changes, err)
+		}
+	}
+	apply(strings.Replace(text, `, "fe80::99/64"`, "", 1))
+	if got := addresses(); !slices.Equal(got, []string{own}) {
+		t.Errorf("after a file without it the addresses are %v", got)
+	}
+	apply(strings.Replace(text, "fe80::99/64", own, 1))
+	apply(strings.Replace(text, `, "fe80::99/64"`, "", 1))
+	if got := addresses(); !slices.Equal(got, []string{own}) {
+		t.Errorf("after the kernel's own was listed and no longer is, the addresses are %v", got)
+	}
+}

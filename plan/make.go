@@ -191,6 +191,7 @@ func (e *endpoint) result() Interface {
 	return Interface{
 		RX:        rx,
 		Name:      e.name,
+		Alias:     e.alias,
 		Link:      e.link.name,
 		MAC:       e.mac,
 		Addresses: e.cidrs(),

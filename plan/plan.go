@@ -158,7 +158,9 @@ func (p *Plan) Watched() bool {
 
 // Interface is one end of a link inside a node.
 type Interface struct {
-	Name       string      `json:"name"`
+	Name string `json:"name"`
+	// Alias is what the file calls it, where the kernel takes no such name; the kernel has it as the interface's alias.
+	Alias      string      `json:"alias,omitempty"`
 	Link       string      `json:"link"`
 	MAC        string      `json:"mac"`
 	Addresses  []string    `json:"addresses"` // CIDR; the first is the engine's. None where a cluster gives them
@@ -172,6 +174,14 @@ type Interface struct {
 	SocketMap bool `json:"socket_map,omitempty"`
 	// Device is set where DPDK opens the interface.
 	Device *Device `json:"device,omitempty"`
+}
+
+// CalledAs is its name, with what the file calls it.
+func (i Interface) CalledAs() string {
+	if i.Alias == "" {
+		return i.Name
+	}
+	return i.Name + " (" + i.Alias + ")"
 }
 
 // InKernel is true for an interface that is a kernel device in its node.

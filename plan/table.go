@@ -43,7 +43,7 @@ func (p *Plan) Write(out io.Writer) error {
 				first = []any{"", "", ""}
 			}
 			face := index.face(e)
-			t.Row(append(first, e.Node+":"+e.Interface, face.MAC, face.addressText(), l.meetingText(e, face))...)
+			t.Row(append(first, e.Node+":"+face.CalledAs(), face.MAC, face.addressText(), l.meetingText(e, face))...)
 		}
 	}
 	p.writeReceived(t)
@@ -204,7 +204,7 @@ func (x *Index) face(e Endpoint) Interface {
 	if i := x.Interface(e); i != nil {
 		return *i
 	}
-	return Interface{}
+	return Interface{Name: e.Interface}
 }
 
 // addressText lists the addresses that the plan gives.

@@ -95,6 +95,7 @@ type link struct {
 type endpoint struct {
 	node         *node
 	name         string // the interface's
+	alias        string // what the file calls it, where the kernel takes no such name
 	link         *link
 	fabricDevice string
 	mac          string
@@ -164,7 +165,7 @@ func (w *work) buildLinks() error {
 				return at(&Conflict{place, fmt.Sprintf("endpoint %s is on link %s already", text, other), "an interface belongs to one link"}, l.steps())
 			}
 			taken[text] = l.name
-			e := &endpoint{node: n, name: name, link: l}
+			e := &endpoint{node: n, name: name, alias: n.spec.InterfaceAliases[name], link: l}
 			l.endpoints = append(l.endpoints, e)
 			n.endpoints = append(n.endpoints, e)
 		}

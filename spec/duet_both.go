@@ -78,6 +78,7 @@ func (d doubled) shared(name string, n *Node, links []*Link) *Node {
 		}
 	}
 	out.Addresses, out.MAC = onSideA(n.Addresses, twice), onSideA(n.MAC, twice)
+	out.InterfaceAliases = onSides(n.InterfaceAliases, twice)
 	return &out
 }
 
@@ -92,6 +93,24 @@ func onSideA[T any](byInterface map[string]T, twice map[string]bool) map[string]
 			iface = interfaceOnSide(iface, SideA)
 		}
 		out[iface] = value
+	}
+	return out
+}
+
+// onSides are the aliases of interfaces, of which those that are there twice have one on each side.
+func onSides(aliases map[string]string, twice map[string]bool) map[string]string {
+	var out map[string]string
+	for iface, alias := range aliases {
+		if out == nil {
+			out = map[string]string{}
+		}
+		if !twice[iface] {
+			out[iface] = alias
+			continue
+		}
+		for _, side := range sidesOf(true) {
+			out[interfaceOnSide(iface, side)] = OnSide(alias, side)
+		}
 	}
 	return out
 }

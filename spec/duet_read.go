@@ -25,7 +25,7 @@ func (f *File) duet() ([]Run, error) {
 	if len(errs.list) > 0 {
 		return nil, errs.err()
 	}
-	err := inEach(sides, func(side *Run, errs *collector) { side.Experiment = decodeExperiment(side.tree, errs) })
+	err := inEach(sides, (*Run).decode)
 	if err == nil {
 		err = inEach(sides, f.complete)
 	}

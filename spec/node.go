@@ -74,6 +74,8 @@ type Node struct {
 	// Addresses are an interface's addresses, in CIDR form; an interface that lists none gets one
 	// from the plan.
 	Addresses map[string][]string `yaml:"addresses,omitempty" json:"addresses,omitempty"`
+	// InterfaceAliases are the file's names of interfaces for which the kernel takes another, by the kernel's.
+	InterfaceAliases map[string]string `yaml:"-" json:"-"`
 	// MAC is an interface's MAC address; an interface that is not listed gets one from the plan.
 	MAC map[string]string `yaml:"mac,omitempty" json:"mac,omitempty"`
 	// Routes are added when the node's links are up.

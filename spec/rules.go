@@ -59,10 +59,12 @@ const (
 	linkNameForm          = "a lower-case letter, then letters, digits and '-', at most 32"
 	deviceClassPattern    = `^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`
 	deviceClassForm       = "lower-case letters, digits, '.' and '-', at most 253, as Kubernetes names objects"
-	interfacePattern      = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
-	interfaceForm         = "letters, digits, '_', '.' and '-' (Ethernet1-1 for Ethernet1/1), at most 15 bytes (the kernel's IFNAMSIZ - 1)"
-	endpointPattern       = `^[A-Za-z0-9]([-A-Za-z0-9_]{0,30}[A-Za-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
-	endpointForm          = `"node:interface", the interface's name of letters, digits, '_', '.' and '-' (Ethernet1-1 for Ethernet1/1), at most 15 bytes`
+	interfacePattern      = `^[A-Za-z0-9_][A-Za-z0-9_./-]{0,14}$`
+	interfaceForm         = "letters, digits, '_', '.', '-' and '/' (which the kernel has as '-'), at most 15 bytes (the kernel's IFNAMSIZ - 1)"
+	endpointPattern       = `^[A-Za-z0-9]([-A-Za-z0-9_]{0,30}[A-Za-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_./-]{0,14}$`
+	endpointForm          = `"node:interface", the interface's name of letters, digits, '_', '.', '-' and '/' (which the kernel has as '-'), at most 15 bytes`
+	hostInterfacePattern  = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
+	hostInterfaceForm     = "letters, digits, '_', '.' and '-', at most 15 bytes (the kernel's IFNAMSIZ - 1)"
 	cpuListPattern        = `^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*$`
 	cpuListForm           = `CPU numbers and ranges, such as "2-3,8"`
 	deviceFilePattern     = `^/dev(/[A-Za-z0-9_][A-Za-z0-9_.:+-]*)+$`
@@ -195,7 +197,7 @@ var rules = map[string]rule{
 
 	"Management.mode":      {byDefault: string(ManagementPrivate)},
 	"Management.subnet":    {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$`, check: checkSubnet, form: `an IPv4 network from /22 to /29, such as "172.16.142.0/24"`},
-	"Management.uplink":    {pattern: interfacePattern, form: interfaceForm},
+	"Management.uplink":    {pattern: hostInterfacePattern, form: hostInterfaceForm},
 	"Management.addresses": {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}-[0-9]{1,3}(\.[0-9]{1,3}){3}$`, check: checkAddressRange, form: `the first and the last address, such as "172.16.142.2-172.16.142.20"`},
 	"Management.mac":       {byDefault: string(ManagementMACPlan)},
 	"Management.ssh_keys":  {maxItems: 100, pattern: hostPathPattern, form: hostPathForm},
@@ -280,7 +282,7 @@ var rules = map[string]rule{
 	"Link.impair_from": endpointKeys,
 	"Link.offloads":    {minItems: 1},
 	"Link.class":       {pattern: deviceClassPattern, form: deviceClassForm},
-	"Link.parent":      {pattern: interfacePattern, form: interfaceForm},
+	"Link.parent":      {pattern: hostInterfacePattern, form: hostInterfaceForm},
 
 	"Impairment.delay":        {byDefault: "0s", least: "0s", most: "60s"},
 	"Impairment.jitter":       {byDefault: "0s", least: "0s", most: "60s"},

@@ -75,10 +75,7 @@ func (f *File) Runs() ([]Run, error) {
 	for i := range runs {
 		runs[i] = combine(base, axes, i, count)
 	}
-	err := inEach(runs, func(run *Run, errs *collector) {
-		run.Experiment = decodeExperiment(run.tree, errs)
-	})
-	if err != nil {
+	if err := inEach(runs, (*Run).decode); err != nil {
 		return nil, err
 	}
 	if err := inEach(runs, f.complete); err != nil {
@@ -88,6 +85,18 @@ func (f *File) Runs() ([]Run, error) {
 		return nil, errs.err()
 	}
 	return runs, nil
+}
+
+// decode reads the run's values, with the names that the kernel takes for interfaces.
+func (r *Run) decode(errs *collector) {
+	called := vendorNames(r.tree, errs)
+	r.tree = kernelNames(r.tree, errs)
+	r.Experiment = decodeExperiment(r.tree, errs)
+	for name, n := range r.Experiment.Topology.Nodes {
+		if n != nil {
+			n.InterfaceAliases = called[name]
+		}
+	}
 }
 
 // complete fills in a decoded run, and checks how its values fit together.

@@ -154,6 +154,19 @@ func (n *node) with(steps []string, value *node) *node {
 	return &changed
 }
 
+// withParts is the node with other entries and items; itself, if they are its own.
+func (n *node) withParts(entries []entry, items []*node) *node {
+	if sameList(entries, n.entries) && sameList(items, n.items) {
+		return n
+	}
+	changed := *n
+	changed.entries, changed.items = entries, items
+	return &changed
+}
+
+// sameList is true for one list, not for two alike.
+func sameList[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
 // plain returns the tree as encoding/json would: maps, slices, numbers, strings.
 func (n *node) plain() any {
 	switch n.kind {

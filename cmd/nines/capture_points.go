@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/capture"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
 
@@ -122,7 +123,7 @@ func (k captureCall) openNow() (points []*capturePoint, err error) {
 		return nil, errors.New("it is not finished")
 	}
 	for _, endpoint := range k.endpoints {
-		node, iface, _ := strings.Cut(endpoint, ":")
+		node, iface, _ := strings.Cut(spec.KernelName(endpoint), ":")
 		source, err := capture.Open(running.Lab, capture.Point{Node: node, Interface: iface, Filter: k.compiled})
 		if err != nil {
 			return points, err

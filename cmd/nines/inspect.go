@@ -102,7 +102,7 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 		devices := make([]link.Device, len(n.Interfaces))
 		for i, s := range n.Interfaces {
 			devices[i] = s.Device
-			devices[i].Name = marked(s.Name, s.Drift)
+			devices[i].Name = marked(withAlias(s.Device), s.Drift)
 		}
 		deviceRows(t, head, devices)
 	}
@@ -132,6 +132,14 @@ func writeEndings(out io.Writer, nodes []lab.NodeState) {
 			terminal.Printf(out, "\n%s is dead, its first process has ended: %s\n", n.Name, n.Ending)
 		}
 	}
+}
+
+// withAlias is a device's name, with its second.
+func withAlias(d link.Device) string {
+	if d.Alias == "" {
+		return d.Name
+	}
+	return d.Name + " (" + d.Alias + ")"
 }
 
 // marked is the name of what is not as the file says.

@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/await"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
 
@@ -57,7 +58,9 @@ the switch receives at one port, and what it sends at another.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			m.mirror.Port = args[len(args)-1]
+			if m.mirror.Port = args[len(args)-1]; m.socket == "" { // of a lab, whose ports have the kernel's names
+				m.mirror.Port = spec.KernelName(m.mirror.Port)
+			}
 			return m.run(c.Context(), strings.Join(args[:len(args)-1], ""), c.ErrOrStderr())
 		},
 	}

@@ -270,7 +270,7 @@ func (d *differ) interfaces() {
 			if d.renewed[n.Name] || d.renewed[e.Name()] || old == nil {
 				continue
 			}
-			if !plan.Same(old.Addresses, i.Addresses) || !plan.Same(old.Neighbours, i.Neighbours) {
+			if old.Alias != i.Alias || !plan.Same(old.Addresses, i.Addresses) || !plan.Same(old.Neighbours, i.Neighbours) {
 				d.Reconfigured = append(d.Reconfigured, e.Name())
 			}
 		}

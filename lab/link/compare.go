@@ -87,6 +87,9 @@ func (s *Seen) Differences(want End) []Difference {
 	if want.Interface == nil {
 		return list
 	}
+	if alias := want.Interface.Alias; alias != "" && !want.Free && alias != s.link.Attrs().Alias {
+		add(RepairSettings, "has lost its alias %s, the file's name", alias)
+	}
 	for _, n := range want.Interface.Neighbours {
 		// DPDK sets a device of the kernel down when it closes it, and the kernel then forgets
 		// neighbours, which its frames do not need.

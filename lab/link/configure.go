@@ -42,7 +42,7 @@ func Quiet(h Holder) error {
 	})
 }
 
-// Configure sets up interfaces of a node whose links exist: offloads, addresses, neighbours, up.
+// Configure sets up interfaces of a node whose links exist: offloads, alias, addresses, neighbours, up.
 // Then it adds the node's routes and removes those in gone. It is idempotent.
 func (s *Site) Configure(ctx context.Context, n plan.Node, interfaces []plan.Interface, gone []spec.Route) error {
 	holder, err := s.node(n.Name)
@@ -102,7 +102,13 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	if ipv6Off(i) == "0" {
 		values["ipv6"] = "on"
 	}
-	if err := setAddresses(handle, device, i.Addresses); err != nil {
+	old := s.before(n.Name, i.Name)
+	if i.Alias != "" || old.Alias != "" && old.Alias == device.Attrs().Alias { // an empty one removes it
+		if err := handle.LinkSetAlias(device, i.Alias); err != nil {
+			return fmt.Errorf("set the alias %q: %w", i.Alias, err)
+		}
+	}
+	if err := setAddresses(handle, device, i.Addresses, old.Addresses); err != nil {
 		return err
 	}
 	if err := handle.LinkSetUp(device); err != nil {
@@ -117,6 +123,17 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	}
 	s.record(n.Name, i.Link, i.Name, values)
 	return setNeighbours(handle, device, i.Neighbours)
+}
+
+// before is an interface as the plan had it that the lab follows no longer; empty if it had none.
+func (s *Site) before(nodeName, name string) plan.Interface {
+	if s.Before == nil {
+		return plan.Interface{}
+	}
+	if i := s.Before.Interface(plan.Endpoint{Node: nodeName, Interface: name}); i != nil {
+		return *i
+	}
+	return plan.Interface{}
 }
 
 // beginIPv6 turns IPv6 on where the interface has such addresses, and off elsewhere. Before that it lets the interface
@@ -156,11 +173,11 @@ func inFile(n plan.Node, i plan.Interface, s netns.Sysctl) string {
 // setAddresses gives an interface its addresses. Those of an earlier plan go after: so an address with another prefix
 // length is always there, and its connections stay. With an address the kernel removes those that came to its subnet
 // after it (promote_secondaries in Documentation/networking/ip-sysctl.rst), which are therefore added again.
-func setAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) error {
+func setAddresses(handle *netlink.Handle, device netlink.Link, wanted, before []string) error {
 	if err := addAddresses(handle, device, wanted); err != nil {
 		return err
 	}
-	removed, err := removeOtherAddresses(handle, device, wanted)
+	removed, err := removeOtherAddresses(handle, device, wanted, before)
 	if err != nil || !removed {
 		return err
 	}
@@ -184,15 +201,16 @@ func addAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) 
 	return nil
 }
 
-// removeOtherAddresses removes addresses of an earlier plan; the kernel's own link-local addresses
-// stay.
-func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) (removed bool, err error) {
+// removeOtherAddresses removes addresses of an earlier plan. Of link-local ones only those of the plan before go: others
+// are the kernel's own, and so is that of the device's MAC address.
+func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted, before []string) (removed bool, err error) {
 	have, err := netns.Whole(func() ([]netlink.Addr, error) { return handle.AddrList(device, unix.AF_UNSPEC) })
 	if err != nil {
 		return false, fmt.Errorf("list addresses: %w", err)
 	}
 	for _, address := range have {
-		if address.IP.IsLinkLocalUnicast() || slices.Contains(wanted, address.IPNet.String()) {
+		text := address.IPNet.String()
+		if slices.Contains(wanted, text) || address.IP.IsLinkLocalUnicast() && (!slices.Contains(before, text) || address.IP.Equal(ownLinkLocal(device.Attrs().HardwareAddr))) {
 			continue
 		}
 		// One that the kernel has removed with another before is gone already.
@@ -202,6 +220,14 @@ func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []
 		removed = true
 	}
 	return removed, nil
+}
+
+// ownLinkLocal is the IPv6 address that the kernel makes of a MAC address (RFC 4291, appendix A).
+func ownLinkLocal(mac net.HardwareAddr) net.IP {
+	if len(mac) != 6 {
+		return nil
+	}
+	return net.IP{0xfe, 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3], 14: mac[4], 15: mac[5]}
 }
 
 // linkOf is the link of an interface.

@@ -165,7 +165,7 @@ func mendRouting(handle *netlink.Handle, n plan.Node) error {
 	for _, d := range devices {
 		v.indexes[d.Attrs().Name] = d.Attrs().Index
 		if d.Attrs().Name == "lo" {
-			if _, err := removeOtherAddresses(handle, d, slices.Concat([]string{"127.0.0.1/8", "::1/128"}, n.Loopback)); err != nil {
+			if _, err := removeOtherAddresses(handle, d, slices.Concat([]string{"127.0.0.1/8", "::1/128"}, n.Loopback), nil); err != nil {
 				return err
 			}
 		}

@@ -14,6 +14,8 @@ import (
 // Device is the current state of a device.
 type Device struct {
 	Name string `json:"name"`
+	// Alias is its second name, that of the file for one that the kernel takes no such name for; empty: none.
+	Alias string `json:"alias,omitempty"`
 	// Kind is the kernel's: "veth", "macvlan", "tuntap"; "device" for a network card.
 	Kind string `json:"kind,omitempty"`
 	// State is the kernel's operational state: "up", "down", "unknown".
@@ -63,7 +65,7 @@ func Devices(h Holder) ([]Device, error) {
 
 func inspect(handle *netlink.Handle, l netlink.Link) (Device, error) {
 	a := l.Attrs()
-	d := Device{Name: a.Name, Kind: l.Type(), State: a.OperState.String(), MAC: a.HardwareAddr.String(), MTU: a.MTU, Addresses: []string{}}
+	d := Device{Name: a.Name, Alias: a.Alias, Kind: l.Type(), State: a.OperState.String(), MAC: a.HardwareAddr.String(), MTU: a.MTU, Addresses: []string{}}
 	if s := a.Statistics; s != nil {
 		d.RxPackets, d.TxPackets, d.RxDropped, d.TxDropped = s.RxPackets, s.TxPackets, s.RxDropped, s.TxDropped
 	}

@@ -26,6 +26,8 @@ type Holder struct {
 type Site struct {
 	Journal *journal.Journal
 	Plan    *plan.Plan
+	// Before is the plan that the lab had, of which interfaces keep nothing; nil for a new lab.
+	Before *plan.Index
 	// Nodes are the holders of the nodes' namespaces by node name.
 	Nodes map[string]Holder
 	// Fabric holds the lab's own namespace; FabricNode is the same process, for the
