@@ -194,6 +194,9 @@ func makeDuet(exp *spec.Experiment, inv *host.Inventory, running *Plan) (*Plan, 
 				"there is no CPU for the engine of each side, and one that polls would take the other's time", "give both the same wait, or use a host with more CPUs"},
 				[]string{"topology", "nodes", name, "app", "wait"})
 		}
+		if err := p.sleepless(exp, name); err != nil {
+			return nil, err
+		}
 		node, app := *n, *n.App
 		app.Wait, node.App = spec.WaitBlock, &app
 		asleep.Topology.Nodes[name], changed = &node, true
@@ -205,4 +208,21 @@ func makeDuet(exp *spec.Experiment, inv *host.Inventory, running *Plan) (*Plan, 
 		p.Notes = append(p.Notes, "There is no CPU for each forwarder of the sides, so they sleep until packets come (wait: block): the latencies include a wake-up.")
 	}
 	return p, err
+}
+
+// sleepless refuses to let the engine of a node sleep where nothing would wake it.
+func (p *Plan) sleepless(exp *spec.Experiment, nodeName string) error {
+	for _, port := range p.Node(nodeName).App.Ports {
+		endpoint := endName(nodeName, port.Interface)
+		i := slices.IndexFunc(exp.Topology.Links, func(l *spec.Link) bool { return slices.Contains(l.Endpoints, endpoint) })
+		if p.Node(nodeName).App.Backend != spec.BackendDPDK || i < 0 || exp.WakesDPDK(exp.Topology.Links[i], endpoint) {
+			continue
+		}
+		return at(&Impossible{
+			fmt.Sprintf("node %s polls %s, as nothing wakes a sleeping engine with the backend dpdk on a %s link", nodeName, endpoint, exp.Topology.Links[i].Kind),
+			"there is no CPU for the engine of each side, and one that polls would take the other's time",
+			"use a host with more CPUs, kind: veth with backend: raw, or a sweep in place of the duet",
+		}, []string{"topology", "nodes", nodeName, "app"})
+	}
+	return nil
 }

@@ -97,6 +97,19 @@ func TestASpinningProgramNeedsItsCPU(t *testing.T) {
 	}
 }
 
+// TestForwardersThatNothingWakes: those that share a CPU would have to sleep, and memif wakes nobody.
+func TestForwardersThatNothingWakes(t *testing.T) {
+	sets := []string{"links.*.kind=memif", "traffic.backend=dpdk", "duet.b.nodes.dut.runtime=netns"}
+	_, err := Make(loadExperiment(t, "testdata/duets/base.yaml", sets...), loadHost(t, "microvm"))
+	if err == nil || !strings.Contains(err.Error(), "nothing wakes a sleeping engine") {
+		t.Errorf("on two CPUs: %v", err)
+	}
+	p, err := Make(loadExperiment(t, "testdata/duets/base.yaml", sets...), loadHost(t, "epyc-7551p"))
+	if err != nil || p.Duet.Forwarding != ForwardingApart {
+		t.Errorf("with a CPU for each: %v", err)
+	}
+}
+
 // TestNamesOnASide: on a side the names of the file mean the nodes of that side.
 func TestNamesOnASide(t *testing.T) {
 	p, err := Make(loadExperiment(t, "testdata/duets/base.yaml", duetKinds["runtime"]...), loadHost(t, "epyc-7551p"))

@@ -51,6 +51,7 @@ func (c *checker) dpdk() {
 			c.failKey(fmt.Sprintf("an engine in a pod opens the socket that the pod claims, so %q cannot have another device", endpoint), "", "remove it", at...)
 		}
 		c.device(c.e.DPDK.Device[endpoint], at)
+		c.deviceFrames(c.e.DPDK.Device[endpoint], at)
 	}
 }
 
@@ -72,6 +73,29 @@ func (c *checker) device(device string, at []string) {
 		c.fail(fmt.Sprintf("%q has the wrong form: use the name of a driver of the engine's DPDK, and a number", clip(name)),
 			"a PCI address, or one of "+terminal.Listed(virtualDrivers)+" with a number, such as net_null0", terminal.DidYouMean(deviceNumber.ReplaceAllString(name, ""), virtualDrivers), at...)
 	}
+}
+
+// maxAFXDPFrameBytes is AF_XDP_FRAME_MAX of engine/dpdk/device.c.
+const maxAFXDPFrameBytes = 3392
+
+// deviceFrames refuses frames that the device's driver does not take.
+func (c *checker) deviceFrames(device string, at []string) {
+	name, _, _ := strings.Cut(device, ",")
+	if t := c.e.Traffic; t != nil && isDeviceOf(name, "net_af_xdp") && t.FrameBytes > maxAFXDPFrameBytes {
+		c.fail(fmt.Sprintf("net_af_xdp takes frames of at most %d bytes, and the traffic's have %d", maxAFXDPFrameBytes, t.FrameBytes), "",
+			"use net_af_packet, or smaller frames", at...)
+	}
+}
+
+// WakesDPDK is false for an endpoint of a link whose driver of DPDK has no receive interrupts, so that a sleeping engine
+// would not wake. The driver of a card says so itself when it is opened.
+func (e *Experiment) WakesDPDK(link *Link, endpoint string) bool {
+	if e.DPDK != nil && e.DPDK.Device[endpoint] != "" {
+		name, _, _ := strings.Cut(e.DPDK.Device[endpoint], ",")
+		return strings.Contains(name, ":") || isDeviceOf(name, "net_vhost") || isDeviceOf(name, "net_virtio_user")
+	}
+	d := link.Kind.Descriptor()
+	return d.WakesDPDK() || d.End.IsHardware()
 }
 
 // isDeviceOf is true for a driver's name, with or without a number after it.

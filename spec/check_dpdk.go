@@ -30,15 +30,10 @@ func (c *checker) polling(backend Backend, io IO, wait Wait, endpoints []string,
 	}
 }
 
-// wakes is false for an endpoint whose driver of DPDK cannot wake a sleeping thread. The driver of a card or of a
-// device that the file names says so itself when it is opened.
+// wakes is false for an endpoint whose driver of DPDK cannot wake a sleeping thread.
 func (c *checker) wakes(endpoint string) bool {
 	link, known := c.ends[endpoint]
-	if !known || c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" {
-		return true
-	}
-	d := c.e.Topology.Links[link].Kind.Descriptor()
-	return d.WakesDPDK() || d.End.IsHardware()
+	return !known || c.e.WakesDPDK(c.e.Topology.Links[link], endpoint)
 }
 
 // memifs refuses memif links where an end does not use DPDK.

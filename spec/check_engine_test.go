@@ -66,6 +66,7 @@ func TestBoundsAreWithinTheEngines(t *testing.T) {
 		"CPUs of a switch":                {maxSwitchCPUs, engineValue(t, "switch/switch.h", number("SWITCH_THREADS_MAX")), false},
 		"static addresses of a port":      {maxSwitchStaticMACs, engineValue(t, "switch/switch.h", number("SWITCH_STATIC_MAX")), false},
 		"bytes of a frame":                {maxSwitchFrameBytes, engineValue(t, "switch/switch.h", number("SWITCH_FRAME_MAX")), false},
+		"bytes by net_af_xdp":             {maxAFXDPFrameBytes, engineValue(t, "dpdk/device.c", number("AF_XDP_FRAME_MAX")), false},
 		"a VLAN":                          {bound(rules["SwitchPort.vlan"].most, reflect.TypeFor[int]()), engineValue(t, "switch/vlan.h", number("VLAN_MAX")), false},
 		"bytes of a device's text": {
 			maxDeviceBytes, engineValue(t, "port/port.h", number("PORT_DEVICE_MAX")) - 1, false},
