@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -157,7 +158,7 @@ func (a *arguments) memory(c Config) {
 
 // channels adds the console, QMP and the agents' ports.
 func (a *arguments) channels(c Config) {
-	a.option("-chardev", "file", "id=console", "path="+c.ConsoleLog())
+	a.option("-chardev", "file", "id=console", "path="+cmp.Or(c.ConsolePipe, c.ConsoleLog()))
 	a.add("-serial", "chardev:console")
 	a.option("-chardev", "socket", "id=qmp", "path="+c.qmpSocket(), "server=on", "wait=off")
 	a.option("-mon", "chardev=qmp", "mode=control")

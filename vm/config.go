@@ -13,6 +13,9 @@ import (
 type Config struct {
 	// Dir is an existing folder for the machine's sockets and its console log.
 	Dir string
+	// ConsolePipe is a FIFO that the console's output goes to, for a program that bounds the log; it has to be open for
+	// reading when QEMU starts. Empty: QEMU writes the log itself.
+	ConsolePipe string
 	// Kernel and Initrd are files; image.Kernel has both.
 	Kernel, Initrd string
 	// Boot are the guest's boot parameters, Append further words of the kernel command
@@ -212,7 +215,8 @@ func (c Config) Check() error {
 // NUL.
 const maxCommandLine = 2047
 
-// ConsoleLog is the file with the output of the guest's kernel.
+// ConsoleLog is the file with the output of the guest's kernel. Where something bounds it, what was before is in
+// ConsoleLog.1.
 func (c Config) ConsoleLog() string { return filepath.Join(c.Dir, "console.log") }
 
 func (c Config) qmpSocket() string { return filepath.Join(c.Dir, "qmp") }

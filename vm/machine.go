@@ -307,10 +307,12 @@ func (e *DiedError) Error() string {
 // lines; empty if it cannot be read.
 func consoleEnd(path string) string {
 	const most = 12
+	older, _ := os.ReadFile(filepath.Clean(path + ".1")) // most machines have none
 	text, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {
 		return ""
 	}
+	text = append(older, text...)
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "\r", "")), "\n")
 	panicked := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Kernel panic") })
 	if panicked >= 0 {

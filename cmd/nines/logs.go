@@ -26,11 +26,11 @@ func newLogsCommand() *cobra.Command {
 	var follow bool
 	c := &cobra.Command{
 		Use:   "logs NODE [SERVICE]",
-		Short: "Show what a service of a node, or its container, has printed",
+		Short: "Show what a service of a node, its container or its guest has printed",
 		Long: `Show the output of a service of a node: what it has written to its standard output and
 standard error since it was started. nines keeps the newest 8 to 16 MiB. A node with one service
-needs no name. Of an oci node without services it shows what the first process has printed, of
-which nines keeps the newest 2 to 4 MiB. If something is left out, the first line says how much.
+needs no name. Of an oci node without services it shows what the first process has printed, and
+of a vm node what its guest has printed on its console; of these nines keeps the newest 2 to 4 MiB. If something is left out, the first line says how much.
 --follow continues with what comes, until Ctrl-C or the end of what prints.`,
 		Example: `  nines logs dut
   nines logs dut forwarder --follow
@@ -72,9 +72,9 @@ func oneLog(l *lab.Lab, args []string) (shownLog, error) {
 	if err != nil {
 		return shownLog{}, err
 	}
-	if n.OCI != nil && len(n.Services) == 0 && len(args) == 1 {
+	if log := l.Place("").OutputLog(n); log != "" && len(n.Services) == 0 && len(args) == 1 {
 		return shownLog{
-			path: l.Place("").ContainerLog(n.Name), absent: fmt.Errorf("node %s was never started; 'nines apply' starts it", n.Name),
+			path: log, absent: fmt.Errorf("node %s was never started; 'nines apply' starts it", n.Name),
 			ended: func() bool { now, err := openLab(l.Name()); return err != nil || !now.Alive(n.Name) },
 		}, nil
 	}

@@ -55,8 +55,8 @@ func Ending(l *running.Lab, n plan.Node, endings *proc.Endings) string {
 	if kept := place.Ending(n); kept != "" {
 		ending = strings.TrimSuffix(kept+"; "+ending, "; ")
 	}
-	if n.OCI != nil {
-		if said := node.LastLines(place.ContainerLog(n.Name)); said != "" {
+	if log := place.OutputLog(n); log != "" {
+		if said := node.LastLines(log); said != "" {
 			ending = strings.TrimPrefix(ending+"; its last output was: "+said, "; ")
 		}
 	}

@@ -8,11 +8,26 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/vm"
 )
 
 // ContainerLog is the bounded log of what a container's first process has printed.
 func (p Place) ContainerLog(nodeName string) string {
 	return filepath.Join(p.Logs, nodeName+".container.log")
+}
+
+// OutputLog is the bounded log of what a node prints by itself: a container's first process, or a guest on its console.
+// Other nodes have none, and it is empty.
+func (p Place) OutputLog(n plan.Node) string {
+	switch {
+	case n.OCI != nil:
+		return p.ContainerLog(n.Name)
+	case n.VM != nil:
+		return vm.Config{Dir: p.machineFolder(n.Name)}.ConsoleLog()
+	}
+	return ""
 }
 
 // OlderLog is the file beside a bounded log with what was written before, once that is full. What was in it then is

@@ -15,7 +15,7 @@ const lastLines = 5
 // Snabb's stack, "(1) Lua function …" with its variables.
 var traced = regexp.MustCompile(`^(#[0-9]+ |\s+from /|file not found: \S+\.lua: |Stack Traceback|=+\s*$|\([0-9]+\)  ?\S|\t)`)
 
-// LastLines joins the last lines of logs into one line, without empty ones and a program's stack; a
+// LastLines joins the last lines of logs into one line, without empty ones, carriage returns and a program's stack; a
 // log that cannot be read has none.
 func LastLines(logs ...string) string {
 	var said []string
@@ -24,7 +24,7 @@ func LastLines(logs ...string) string {
 		if err != nil {
 			continue
 		}
-		lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool {
+		lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(string(text), "\r", ""), "\n"), func(line string) bool {
 			return strings.TrimSpace(line) == "" || traced.MatchString(line)
 		})
 		said = append(said, lines[max(0, len(lines)-lastLines):]...)

@@ -23,8 +23,11 @@ import (
 // which take minutes on a host whose CPUs all poll.
 const bootPatience = 4 * time.Minute
 
-// qemuStep is the Name of a virtual machine's QEMU in the journal.
-const qemuStep = "qemu"
+// qemuStep and consoleStep are the Names in the journal of a virtual machine's QEMU, and of the keeper of its console.
+const (
+	qemuStep    = "qemu"
+	consoleStep = "console"
+)
 
 // Boot starts QEMU for each machine and sets up its guest.
 func (vmRuntime) Boot(ctx context.Context, p Place, machines []Machine) error {
@@ -78,11 +81,16 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel, root string) err
 	files := p.vmFiles(n, k)
 	files.Root = root
 	config := vmConfig(n, files, ports)
+	config.ConsolePipe = filepath.Join(config.Dir, "console")
 	if err := p.keepMachine(n, config, k.choice); err != nil {
 		return err
 	}
 	var guest *vm.Machine
 	err = vm.BootPatience(config.Accelerator, bootPatience).Boot(ctx, p.Progress, func(ctx context.Context) (err error) {
+		keeper, err := p.keepConsole(ctx, n, config)
+		if err != nil {
+			return err
+		}
 		if err = p.startQEMU(ctx, m, config, taps); err != nil {
 			return err
 		}
@@ -91,6 +99,7 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel, root string) err
 		case err == nil:
 			return nil
 		case ctx.Err() == nil && hasEnded(m.Running.QEMU, timeToEnd(err)): // the end of the agent's socket may be seen first
+			hasEnded(keeper, time.Second) // with QEMU, and then all that the guest has printed is in the log
 			return fmt.Errorf("the guest did not start: %w", config.Died(LastLines(p.qemuLog(n)), nil))
 		}
 		return fmt.Errorf("the guest did not start: %w%s", err, p.lastOutput(n, config))
@@ -157,6 +166,20 @@ func (p Place) keepMachine(n plan.Node, config vm.Config, choice vm.Choice) erro
 		os.WriteFile(p.verdictFile(n.Name), []byte(choice.Verdict()), 0o644))
 }
 
+// keepConsole starts the keeper of what the guest prints on its console.
+func (p Place) keepConsole(ctx context.Context, n plan.Node, config vm.Config) (proc.Identity, error) {
+	k := outputKeeper{
+		init: p.InitPath, log: config.ConsoleLog(), ended: config.ConsoleLog() + ".ended", pipe: config.ConsolePipe,
+		token: p.Journal.Token("console/" + n.Name), cpus: n.VM.EmulatorCPUs,
+	}
+	var id proc.Identity
+	err := process.Make(p.Journal, journal.Step{Node: n.Name, Name: consoleStep, Token: k.token}, func() (_ proc.Identity, err error) {
+		id, err = k.start(ctx)
+		return id, err
+	})
+	return id, err
+}
+
 // startQEMU starts QEMU in the node's namespaces, with the taps open.
 func (p Place) startQEMU(ctx context.Context, m Machine, config vm.Config, taps []*os.File) error {
 	cmd, err := vm.Command(config)
@@ -182,7 +205,7 @@ func (p Place) startQEMU(ctx context.Context, m Machine, config vm.Config, taps 
 // endQEMU ends the QEMU of a node whose guest did not come up.
 func (p Place) endQEMU(ctx context.Context, n plan.Node) error {
 	return p.Journal.Undo(ctx, p.Progress, func(e journal.Entry) bool {
-		return e.Kind == process.Kind && e.Node == n.Name && e.Name == qemuStep
+		return e.Kind == process.Kind && e.Node == n.Name && (e.Name == qemuStep || e.Name == consoleStep)
 	})
 }
 

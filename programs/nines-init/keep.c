@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Keeps what the first process of a container prints, and how it ends.
+ * Keeps what the first process of a container prints, and how it ends; or what a guest prints on its
+ * console.
  *
  * It reads from FIFO into LOG. A log of BYTES is put aside as LOG.1, in the place of the one before,
  * whose bytes are then lost: LOG.lost says how many have been. COMMAND makes the container, prints to
  * FIFO, and ends; what it leaves is a child of this process from then on (PR_SET_CHILD_SUBREAPER). How that
  * ends is written to ENDED: "exit 3" or "signal 9". Without COMMAND another program makes the container,
- * and only its output is kept.
+ * or is QEMU, and only the output is kept.
  *
  *   1. COMMAND's exit code, or 0 without one, is written to descriptor 3, a line; all that COMMAND has
  *      printed is in LOG by then;

@@ -9,7 +9,7 @@
  *   nines-init hold TOKEN FILE NUMBER                        keeps a setting in force
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
  *   nines-init leash COMMAND [ARGUMENT]...                   run what ends with its starter
- *   nines-init keep LOG BYTES ENDED FIFO [COMMAND]...        keep the output of a container
+ *   nines-init keep LOG BYTES ENDED FIFO [COMMAND]...        keep the output of a node
  *   …/nines-runtime RUNC'S ARGUMENTS                         stands for runc (runtime.c)
  *
  * It is static and small, because a lab of a thousand nodes runs a thousand of it. It
