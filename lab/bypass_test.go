@@ -42,7 +42,7 @@ func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 	running := labtest.RunEngine(t, cmd)
 	defer running.End(t) // before the lab ends
 	c := running.Client
-	if _, err := engine.StartDPDK(lab.Lab, c, traffic.From.Node, traffic.FromCPU); err != nil {
+	if _, err := engine.StartDPDK(context.Background(), lab.Lab, c, traffic.From.Node, traffic.FromCPU); err != nil {
 		t.Fatal(err)
 	}
 	from := traffic.From

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"kernel/cgroup":       {},
 	"kernel/cpulist":      {},
 	"kernel/files":        {},
-	"kernel/hugepages":    {"kernel/boot", "kernel/ledger", "fault"},
+	"kernel/hugepages":    {"kernel/await", "kernel/boot", "kernel/ledger", "fault"},
 	"kernel/tasks":        {"kernel/proc", "kernel/replace", "fault"},
 	"kernel/napi":         {"kernel/ethtool", "kernel/netns"}, // netns: in its tests
 	"kernel/netfilter":    {"kernel/netns"},                   // in its tests
@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
 	"lab/control": {"power", "lab/state"},
 	"lab/disturb": slices.Concat(insiders, []string{"lab/check"}),
-	"lab/engine":  slices.Concat(insiders, []string{"engine/client", "kernel/napi"}),
+	"lab/engine":  slices.Concat(insiders, []string{"engine/client", "kernel/hugepages", "kernel/napi"}),
 	"lab/files":   {"lab/node", "lab/running", "kernel/openat", "terminal"},
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -16,10 +18,15 @@ import (
 // StartDPDK lets the engine of a node start DPDK, if the plan says that it opens DPDK devices.
 // DPDK's own threads stay off the busy CPUs, which handle its packets, as far as the node has
 // others.
-func StartDPDK(l *running.Lab, c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
+func StartDPDK(ctx context.Context, l *running.Lab, c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
 	n := l.Index().Node(nodeName)
 	if n == nil || n.DPDK == nil {
 		return nil, nil
+	}
+	if h := l.Plan().Hugepages; n.DPDK.Huge && h != nil && !n.Apart() {
+		if err := hugepages.AwaitMemory(ctx, n.DPDK.MemoryNode, n.DPDK.MemoryBytes, h.PageBytes); err != nil {
+			return nil, fmt.Errorf("node %q: %w", nodeName, err)
+		}
 	}
 	started, err := c.StartDPDK(client.DPDK{
 		Prefix: n.DPDK.Prefix, MemoryBytes: n.DPDK.MemoryBytes, MemoryNode: n.DPDK.MemoryNode,

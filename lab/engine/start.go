@@ -129,7 +129,7 @@ func (m Maker) configure(ctx context.Context, n plan.Node) error {
 	if err != nil {
 		return err
 	}
-	if _, err := StartDPDK(m.Lab, c, n.Name, n.App.CPU); err != nil {
+	if _, err := StartDPDK(ctx, m.Lab, c, n.Name, n.App.CPU); err != nil {
 		return err
 	}
 	serve := Serve(n, hello)

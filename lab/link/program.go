@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/await"
+	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -119,6 +120,11 @@ func (s *Site) Start(ctx context.Context, l plan.Link, p Program) (*Process, err
 	where := s.FabricNode
 	if p.Inside != nil {
 		where = &node.Running{Name: l.Name + "/" + p.Inside.Name, Step: p.Inside.Step, Identity: p.Inside.Identity}
+	}
+	if h := s.Plan.Hugepages; h != nil && l.Switch != nil && l.Switch.DPDK != nil && l.Switch.DPDK.Huge {
+		if err := hugepages.AwaitMemory(ctx, l.Switch.DPDK.MemoryNode, l.Switch.DPDK.MemoryBytes, h.PageBytes); err != nil {
+			return nil, err
+		}
 	}
 	started := &Process{Link: l.Name, Name: p.Name, Log: LogPath(s.StateDir, l.Name, p.Name)}
 	token := s.Journal.Token("link/" + l.Name + "/" + p.Name)

@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/vm"
@@ -182,6 +183,11 @@ func (p Place) keepConsole(ctx context.Context, n plan.Node, config vm.Config) (
 
 // startQEMU starts QEMU in the node's namespaces, with the taps open.
 func (p Place) startQEMU(ctx context.Context, m Machine, config vm.Config, taps []*os.File) error {
+	if page := config.Memory.HugepageBytes; page > 0 {
+		if err := hugepages.AwaitMemory(ctx, m.Node.VM.MemoryNode, m.Node.VM.MemoryBytes, page); err != nil {
+			return err
+		}
+	}
 	cmd, err := vm.Command(config)
 	if err != nil {
 		return err

@@ -215,7 +215,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}
 	p.guest = slices.ContainsFunc(g.lab.Plan().Nodes, func(n plan.Node) bool { return n.Name == node && n.Apart() })
-	notes, err := engine.StartDPDK(g.lab.Lab, p.Client, node, g.traffic.FromCPU, g.traffic.ToCPU)
+	notes, err := engine.StartDPDK(ctx, g.lab.Lab, p.Client, node, g.traffic.FromCPU, g.traffic.ToCPU)
 	if err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
