@@ -42,7 +42,7 @@ func (e *Expectation) compose(left side, operator Operator, at int, right side) 
 // fits checks the unit of a side's number against what the subject is counted in.
 func (e *Expectation) fits(s side) error {
 	want := e.Subject.Dimension()
-	if s.quantity != nil && s.quantity.Dimension() != want {
+	if s.quantity != nil && (s.quantity.Dimension() != want || s.quantity.family() != e.Subject.family()) {
 		return &Error{At: s.at, Problem: fmt.Sprintf("%s and %s cannot be compared", e.Subject.Name(), s.quantity.Name())}
 	}
 	if !s.isNumber || s.constant == 0 && !s.hasUnit {
@@ -64,14 +64,14 @@ func (e *Expectation) fits(s side) error {
 func (e *Expectation) comparable(at int, bound side) error {
 	s, other := e.Subject, e.Bound.Other
 	switch {
-	case e.Operator == Equal && (s.Dimension() == Time || s.Dimension() == Rate || s.Dimension() == Fraction && (other != nil || e.Bound.Constant != 0)):
+	case e.Operator == Equal && (s.Dimension() == Time || s.Dimension() == Rate || s.Dimension() == Fraction && (s.Figure != Loss || other != nil || e.Bound.Constant != 0)):
 		return &Error{At: at, Problem: fmt.Sprintf("%s is never exactly a value", s.Name()), Remedy: "== is for counts, and for loss == 0; write < or <="}
 	case s.Of == Reference:
 		return &Error{At: at, Problem: "only the reference is compared", Remedy: "write such as p99 <= 1.1 * reference.p99"}
 	case s.Key != "" && (other == nil || other.Key != s.Key || other.Value == s.Value), s.Key == "" && other != nil && other.Key != "":
 		return &Error{At: at, Problem: "trials of one value of a variable are compared with those of another", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge), or where kind=veth for a limit"}
-	case s.Key != "" && (s.IsFact() || other.Figure != s.Figure || other.Undisturbed != s.Undisturbed || e.Bound.Constant != 0):
-		return &Error{At: at, Problem: "trials in turn tell the ratio of a percentile, of the loss or of the received rate", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge)"}
+	case s.Key != "" && (!s.inTurn() || other.Figure != s.Figure || other.Undisturbed != s.Undisturbed || e.Bound.Constant != 0):
+		return &Error{At: at, Problem: "trials in turn tell the ratio of a percentile, of the loss, of the received rate or of what a search found", Remedy: "write such as p99(kind=veth) <= 1.1 * p99(kind=bridge)"}
 	case other == nil && e.Duet() && !e.IsFact():
 		return &Error{At: at, Problem: "one side of a duet alone has no interval", Remedy: "compare it with the other side: b.p99 <= 1.05 * a.p99"}
 	case other == nil:
@@ -82,6 +82,11 @@ func (e *Expectation) comparable(at int, bound side) error {
 		return &Error{At: bound.at, Problem: fmt.Sprintf("%s is compared with itself", s)}
 	case e.Duet() && (other.Of == Trials || other.Of == Reference), other.Of == SideA && !e.Duet(), other.Of == SideB && !e.Duet():
 		return &Error{At: bound.at, Problem: "a side of a duet is compared with the other side", Remedy: "write such as b.p99 <= 1.05 * a.p99"}
+	case s.Figure == Variation:
+		return &Error{At: bound.at, Problem: s.Name() + " is compared with a number", Remedy: "write such as received.variation < 2.5%"}
+	case s.Searched() && s.Key == "":
+		return &Error{At: bound.at, Problem: fmt.Sprintf("%s is compared with a number, or with that of searches in turn", s.Name()),
+			Remedy: fmt.Sprintf("write such as %s >= 5Mpps, or %[1]s(kind=memif) >= 5 * %[1]s(kind=veth)", s.Name())}
 	case s.Figure == Received && (e.Duet() || s.Key == ""):
 		return &Error{At: bound.at, Problem: "a received rate is compared with a number, or with that of trials in turn", Remedy: "write such as received >= 5Mpps, or received(kind=memif) >= 5 * received(kind=veth)"}
 	case other.Of != Trials && (other.Figure != s.Figure || other.Undisturbed != s.Undisturbed):

@@ -76,55 +76,27 @@ type Quantity struct {
 	P float64
 	// Undisturbed is without the host's interruptions.
 	Undisturbed bool
+	// Intervals are the times from packet to packet that the figure is of; empty: it is of latencies, or of neither.
+	Intervals Intervals
+	// Range is that of Within, such as "7us..8us", and From and To are its ends in nanoseconds; both belong to it.
+	Range    string
+	From, To float64
 	// Key and Value choose the trials whose variable has a value, to compare them with those of another value in turn; empty:
 	// all.
 	Key, Value string
 }
 
-// The figures beside percentiles. Loss is the share of the sent packets, Received the packets a second that arrived; the
-// others are facts about the trials that were made.
-const (
-	Loss       = "loss"
-	Lost       = "lost"
-	Duplicates = "duplicates"
-	Reordered  = "reordered"
-	Least      = "min"
-	Most       = "max"
-	Received   = "received"
-)
-
-// Dimension is what a quantity is counted in.
-type Dimension int
-
-// The dimensions.
-const (
-	Time     Dimension = iota // nanoseconds
-	Fraction                  // of the sent packets
-	Count                     // packets
-	Rate                      // packets a second
-)
-
-// Dimension of the quantity.
-func (q Quantity) Dimension() Dimension {
-	switch q.Figure {
-	case Loss:
-		return Fraction
-	case Lost, Duplicates, Reordered:
-		return Count
-	case Received:
-		return Rate
-	}
-	return Time
-}
-
-// IsFact reports whether the quantity is a fact about the trials that were made, without an interval.
-func (q Quantity) IsFact() bool { return q.P == 0 && q.Figure != Loss && q.Figure != Received }
-
 // Name is the quantity without its source: "undisturbed p99.9".
 func (q Quantity) Name() string {
 	name := strings.ReplaceAll(q.Figure, "_", ".")
-	if q.Undisturbed {
-		name = "undisturbed " + name
+	switch {
+	case q.Undisturbed:
+		name = undisturbedWord + " " + name
+	case q.Range != "":
+		name += "(" + q.Range + ")"
+	}
+	if q.Intervals != "" {
+		name = string(q.Intervals) + "." + name
 	}
 	return name
 }

@@ -29,6 +29,10 @@ func (f *File) checkExpectations(runs []Run, errs *collector) {
 			errs.fail(n, path, problem, "", remedy)
 			continue
 		}
+		if problem, remedy := unfound(e, runs); problem != "" {
+			errs.fail(n, path, problem, "", remedy)
+			continue
+		}
 		for _, c := range conditionsOf(e) {
 			if problem, allowed, remedy := neverMet(c, runs); problem != "" {
 				errs.fail(n, path, problem, allowed, remedy)
@@ -70,6 +74,22 @@ func misplaced(e expect.Expectation, duet, reference bool) (problem, remedy stri
 	}
 	if duet && len(e.Where) > 0 {
 		return "a duet is one trial, and where chooses among several", "remove the conditions"
+	}
+	return "", ""
+}
+
+// unfound says why no run of the file tells a quantity that not every measurement tells; empty if one does.
+func unfound(e expect.Expectation, runs []Run) (problem, remedy string) {
+	some := func(tells func(*Experiment) bool) bool {
+		return len(runs) == 0 || slices.ContainsFunc(runs, func(r Run) bool { return tells(r.Experiment) })
+	}
+	for _, q := range e.Quantities() {
+		switch {
+		case q.Searched() && !some(func(x *Experiment) bool { return x.Method.Search() }):
+			return fmt.Sprintf("%s is what a search finds, and the file has none", q.Name()), expect.SearchRemedy(q.Figure)
+		case q.Intervals != "" && !some(func(x *Experiment) bool { return x.Traffic != nil && x.Traffic.Packets == PacketsRecord }):
+			return fmt.Sprintf("%s needs the times of all packets, which the file does not record", q.Name()), "set traffic.packets: record"
+		}
 	}
 	return "", ""
 }

@@ -11,3 +11,16 @@ func Events(count, cluster, level float64) (low, high float64) {
 	}
 	return low, cluster * mathext.GammaIncRegInv(count/cluster+1, 1-tail)
 }
+
+// Cluster is the size of the cluster that an event is in, by how many events are in each block of time: see Blocks. It is
+// at least 1, the size of independent events.
+func Cluster(blocks []float64) float64 {
+	var sum, squares, largest float64
+	for _, w := range blocks {
+		sum, squares, largest = sum+w, squares+w*w, max(largest, w)
+	}
+	if sum == 0 {
+		return 1
+	}
+	return max((squares+largest*largest)/(sum+largest)-sum/float64(len(blocks)), 1)
+}

@@ -33,6 +33,11 @@ func newExpectCommand() *cobra.Command {
 file that the result keeps (expect: in the file); 'nines run' and 'nines duet' decide
 these themselves.
 
+Quantities are percentiles (p50, p99.9, undisturbed.p99), loss, lost, duplicates,
+reordered, min, max, received, received.variation (from second to second), intervals
+between packets (interval.p50, sent.interval.p50, interval.within(7us..8us)), and what
+searches found (throughput, ndr, pdr).
+
 An expectation holds or is violated only if the 95 % interval of what was measured shows
 it, for each combination of the swept variables. Otherwise it is undecided, and nines
 says why, and about how much traffic a decision would take. An invalid trial, or one that
@@ -46,6 +51,7 @@ has the language and the error rates.`,
 		Example: `  nines expect results/latest                                  # what its file expects
   nines expect results/latest --that 'p99 < 100us' --that 'loss == 0'
   nines expect results/latest --that 'undisturbed.p99 < 20us where kind=veth'
+  nines expect results/latest --that 'received.variation < 2.5%' --that 'throughput >= 5Mpps'
   nines expect results/latest --that 'p99(kind=xdp) <= 1.1 * p99(kind=veth)'   # trials in turn
   nines expect results/latest --from lab.yaml --junit expectations.xml
   nines expect results/latest --that 'p99 <= 1.1 * reference.p99' --reference mon --reference tue --reference wed

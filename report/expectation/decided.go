@@ -76,7 +76,7 @@ func decided(c Case, e expect.Expectation, subject, bound known, l levels) Case 
 // remedyFor says what to do where trials are not clean.
 func remedyFor(q expect.Quantity) string {
 	text := "only clean trials let something hold: 'nines doctor' says what disturbs the host"
-	if q.P > 0 && !q.Undisturbed {
+	if q.P > 0 && !q.Undisturbed && q.Intervals == "" {
 		text += fmt.Sprintf("; or expect undisturbed.%s, or compare two versions as a duet", q.Name())
 	}
 	return text
@@ -124,8 +124,14 @@ func open(s, b expect.Interval, o expect.Operator, subject known) (string, *Need
 	why := "the interval includes the limit"
 	times := math.Pow(toward/distance, 2)
 	if s.High == nil && s.Value < b.Value && upper {
+		if subject.clusters == 0 { // not a percentile: more of the same tells no more
+			return "nothing bounds it from above", nil
+		}
 		why = "nothing bounds it from above, as too few clusters of slow packets lie beyond"
 		times = max(times, fewestClusters/max(subject.clusters, 0.01))
+	}
+	if subject.packets == 0 {
+		return why, nil
 	}
 	if distance == 0 || times > mostTimes {
 		return why + fmt.Sprintf(", and the value is too near the limit to be told apart from it by less than %s times the traffic", terminal.Grouped(mostTimes)), nil

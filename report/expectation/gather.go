@@ -68,6 +68,10 @@ func (g *gatherer) know(q expect.Quantity, group report.Group, fact bool) (known
 		return g.loss(k, group)
 	case q.Figure == expect.Received:
 		return g.received(k, group), nil
+	case q.Figure == expect.Variation:
+		return g.variation(k, group)
+	case q.Intervals != "":
+		return g.intervals(k, q, group)
 	case q.IsFact():
 		return factual(k, q, group), nil
 	case q.Undisturbed:

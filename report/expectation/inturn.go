@@ -19,11 +19,7 @@ type turns struct{ subject, other report.Group }
 
 // inTurn matches the trials with the subject's value of a variable with those that have the other's, among trials that
 // meet the conditions.
-func inTurn(e expect.Expectation, groups []report.Group) ([]turns, error) {
-	var trials []result.Trial
-	for _, g := range groups {
-		trials = append(trials, g.Trials...)
-	}
+func inTurn(e expect.Expectation, trials []result.Trial) ([]turns, error) {
 	name, err := report.FindVariable(result.VariableNames(trials), e.Subject.Key)
 	if err != nil {
 		return nil, err
@@ -63,9 +59,21 @@ func inTurn(e expect.Expectation, groups []report.Group) ([]turns, error) {
 	return all, nil
 }
 
+// telling is what a trial tells of a quantity, and what it could have been if the host had taken nothing of its time; or
+// why it does not tell.
+type telling func(q expect.Quantity, t result.Trial) (value, quiet float64, why string)
+
+func (g *gatherer) told(q expect.Quantity, t result.Trial) (value, quiet float64, why string) {
+	v, ok := figureOf(q).Of(t)
+	if !ok {
+		return 0, 0, untold(t, q)
+	}
+	return v, quietOf(g.result, q, t, v), ""
+}
+
 // judge decides by the ratio of the medians over the trials, with its bootstrap interval, where the trials ran in turn and
 // are enough: the rules are those of 'nines compare'.
-func (t turns) judge(e expect.Expectation, r *result.Result, l levels) Case {
+func (t turns) judge(e expect.Expectation, r *result.Result, told telling, l levels) Case {
 	c := Case{Variables: t.subject.Variables, Decision: expect.Undecided}
 	if len(t.other.Trials) == 0 {
 		c.Because = fmt.Sprintf("no trial has %s=%s with the same values of the other variables", e.Subject.Key, e.Bound.Other.Value)
@@ -79,13 +87,13 @@ func (t turns) judge(e expect.Expectation, r *result.Result, l levels) Case {
 			if trial.Verdict == result.Invalid || trial.Verdict == result.Noisy && !countsNoisy(q) {
 				continue
 			}
-			v, ok := figureOf(q).Of(trial)
-			if !ok {
-				c.Because = fmt.Sprintf("trial %s does not tell the %s: %s", trial.ID, q.Name(), untold(trial, q))
+			v, undisturbed, why := told(q, trial)
+			if why != "" {
+				c.Because = fmt.Sprintf("trial %s does not tell the %s: %s", trial.ID, q.Name(), why)
 				return c
 			}
 			values[i], c.Trials = append(values[i], v), append(c.Trials, trial.ID)
-			quiet[i] = append(quiet[i], quietOf(r, q, trial, v))
+			quiet[i] = append(quiet[i], undisturbed)
 		}
 		for _, text := range suspectOf(group, q) {
 			suspect = append(suspect, fmt.Sprintf("%s=%s: %s", q.Key, q.Value, text))

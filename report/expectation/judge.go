@@ -54,18 +54,25 @@ type decision func(levels) (Case, error)
 
 // decisionsOf are those on all combinations that an expectation is about.
 func decisionsOf(e expect.Expectation, g *gatherer, references *references) (list []decision, err error) {
-	groups, err := selected(g.result, e.Where)
+	if e.Subject.Searched() {
+		found, err := searchesOf(g.result, e.Subject.Figure)
+		if err != nil {
+			return nil, err
+		}
+		return found.decisions(e)
+	}
+	trials, err := selected(g.result.Shown(), e.Where)
 	if err != nil {
 		return nil, err
 	}
 	if e.InTurn() {
-		pairs, err := inTurn(e, groups)
+		pairs, err := inTurn(e, trials)
 		for _, pair := range pairs {
-			list = append(list, func(l levels) (Case, error) { return pair.judge(e, g.result, l), nil })
+			list = append(list, func(l levels) (Case, error) { return pair.judge(e, g.result, g.told, l), nil })
 		}
 		return list, err
 	}
-	for _, group := range groups {
+	for _, group := range report.Groups(trials) {
 		list = append(list, func(l levels) (Case, error) { return judge(e, g, group, references, l) })
 	}
 	return list, nil

@@ -45,8 +45,14 @@ func (m measured) percentile(p, level float64) expect.Interval {
 		}
 		logs = append(logs, math.Log(one.Percentile(p, level).Value))
 	}
+	return atLeast(i, spreadOf(logs, level))
+}
+
+// spreadOf is how far an interval reaches on each side at least, as a logarithm, for what the trials' own values vary, by
+// their logarithms; 0 of a single one.
+func spreadOf(logs []float64, level float64) float64 {
 	if len(logs) < 2 {
-		return i
+		return 0
 	}
 	t := distuv.StudentsT{Sigma: 1, Nu: float64(len(logs) - 1)}.Quantile(1 - (1-level)/2)
 	n := float64(len(logs))
@@ -54,7 +60,7 @@ func (m measured) percentile(p, level float64) expect.Interval {
 	if len(logs) < steadyTrials {
 		half *= math.Sqrt(n + 1)
 	}
-	return atLeast(i, half)
+	return half
 }
 
 // atLeast is an interval that reaches at least so far on each side, as a logarithm.

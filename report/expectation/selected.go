@@ -11,9 +11,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// selected are the combinations whose variables meet all conditions.
-func selected(r *result.Result, where []expect.Condition) ([]report.Group, error) {
-	trials := r.Shown()
+// selected are the trials whose variables meet all conditions.
+func selected(trials []result.Trial, where []expect.Condition) ([]result.Trial, error) {
 	names := result.VariableNames(trials)
 	for _, c := range where {
 		name, err := report.FindVariable(names, c.Key)
@@ -36,5 +35,5 @@ func selected(r *result.Result, where []expect.Condition) ([]report.Group, error
 		}
 		trials = kept
 	}
-	return report.Groups(trials), nil
+	return trials, nil
 }

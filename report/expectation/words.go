@@ -19,7 +19,7 @@ func quantityText(v float64, d expect.Dimension) string {
 	case expect.Count:
 		return terminal.Grouped(v)
 	case expect.Rate:
-		return terminal.Grouped(rounded(v)) + " pps"
+		return terminal.Grouped(rounded(v, rateDigits)) + " pps"
 	}
 	if math.Abs(v) < 1e3 {
 		return terminal.Digits(v, 3) + " ns"
@@ -111,20 +111,24 @@ func (c Case) line(e expect.Expectation) string {
 
 // String says what a decision would take.
 func (n Needs) String() string {
-	return fmt.Sprintf("it would take about %s times the traffic: %s packets, %s", terminal.Digits(n.Times, 2), terminal.Grouped(rounded(float64(n.Packets))), span(n.TrafficNs))
+	return fmt.Sprintf("it would take about %s times the traffic: %s packets, %s", terminal.Digits(n.Times, 2), terminal.Grouped(rounded(float64(n.Packets), 2)), span(n.TrafficNs))
 }
 
-func rounded(v float64) float64 {
+// rateDigits are those of a rate: limits are often near, as 1.52 Mpps and 1.5 Mpps.
+const rateDigits = 4
+
+// rounded keeps so many digits.
+func rounded(v float64, digits int) float64 {
 	if v <= 0 {
 		return 0
 	}
-	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	unit := math.Pow(10, math.Floor(math.Log10(v))-float64(digits-1))
 	return math.Round(v/unit) * unit
 }
 
 func span(ns int64) string {
 	if ns < int64(10*time.Second) {
-		return terminal.Duration(int64(rounded(float64(ns))))
+		return terminal.Duration(int64(rounded(float64(ns), 2)))
 	}
 	return terminal.Span(time.Duration(ns))
 }
