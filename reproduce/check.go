@@ -27,6 +27,17 @@ func (f *file) check(c Claim) {
 	case !judged && c.Open == "" && c.Needs.Boots == "" && c.Needs.Cluster == "" && c.Needs.Hardware == "":
 		f.fail("measure", "nothing decides the claim, and nothing says why", "", "name an experiment (measure), data, or what keeps nines from deciding it (open, or needs: hardware, boots, cluster)")
 	}
+	for name, d := range c.Data {
+		given := 0
+		for _, one := range []bool{d.Percentiles != "", d.PacketRate != "", d.Pre != "" && d.Post != ""} {
+			if one {
+				given++
+			}
+		}
+		if given != 1 || (d.Pre == "") != (d.Post == "") {
+			f.fail("data", fmt.Sprintf("%s is no published data", name), "", "write one of {percentiles: FILE}, {packetrate: FILE} and {pre: FILE, post: FILE}")
+		}
+	}
 	for _, text := range c.Holds {
 		e, err := expect.Parse(text)
 		if err != nil {

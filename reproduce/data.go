@@ -40,7 +40,7 @@ func JudgeData(ctx context.Context, papers []Paper, h Host) ([]Judged, error) {
 
 // judgeData decides a claim by what published files have. Their values are known exactly, so there is no interval.
 func judgeData(ctx context.Context, of Claimed, root string) (Judged, error) {
-	sets := map[string]percentiles{}
+	sets := map[string]published{}
 	for name, d := range of.Claim.Data {
 		read, err := d.read(ctx, root)
 		if err != nil {
@@ -68,7 +68,7 @@ func judgeData(ctx context.Context, of Claimed, root string) (Judged, error) {
 }
 
 // decideData decides an expectation on published values: of the set that it names, or of the only one.
-func decideData(e expect.Expectation, sets map[string]percentiles) (expect.Decision, Case, error) {
+func decideData(e expect.Expectation, sets map[string]published) (expect.Decision, Case, error) {
 	subject, err := valueOf(e.Subject, e, sets)
 	if err != nil {
 		return "", Case{}, err
@@ -87,7 +87,7 @@ func decideData(e expect.Expectation, sets map[string]percentiles) (expect.Decis
 	return d, Case{Decision: d, Measured: c.Measured(e), Why: c.Sentence(e)}, nil
 }
 
-func valueOf(q expect.Quantity, e expect.Expectation, sets map[string]percentiles) (float64, error) {
+func valueOf(q expect.Quantity, e expect.Expectation, sets map[string]published) (float64, error) {
 	name := q.Value
 	for _, c := range e.Where {
 		if name == "" && c.Key == dataKey {
@@ -103,16 +103,27 @@ func valueOf(q expect.Quantity, e expect.Expectation, sets map[string]percentile
 	switch {
 	case !known:
 		return 0, fmt.Errorf("%s is of no published file: write such as %s(data=NAME)", q, q.Name())
-	case q.Figure == expect.Most:
-		return set.at(1), nil
-	case q.P == 0 || q.Undisturbed:
-		return 0, fmt.Errorf("published percentiles do not tell %s", q.Name())
 	}
-	return set.at(q.P), nil
+	return set.tells(q)
+}
+
+// published is what a file tells of quantities.
+type published interface {
+	tells(q expect.Quantity) (float64, error)
 }
 
 // percentiles are points of a published curve: microseconds over 1/(1-p).
 type percentiles []figure.Point
+
+func (p percentiles) tells(q expect.Quantity) (float64, error) {
+	switch {
+	case q.Figure == expect.Most:
+		return p.at(1), nil
+	case q.P == 0 || q.Undisturbed || q.Intervals != "":
+		return 0, fmt.Errorf("published percentiles do not tell %s", q.Name())
+	}
+	return p.at(q.P), nil
+}
 
 // at is the value, in nanoseconds, of the first point at the fraction or beyond: published percentiles are discrete.
 func (p percentiles) at(fraction float64) float64 {
@@ -127,8 +138,11 @@ func (p percentiles) at(fraction float64) float64 {
 }
 
 // read reads the published file, or evaluates the pair of captures.
-func (d Data) read(ctx context.Context, root string) (percentiles, error) {
-	if d.Percentiles != "" {
+func (d Data) read(ctx context.Context, root string) (published, error) {
+	switch {
+	case d.PacketRate != "":
+		return readSeconds(root, d.PacketRate)
+	case d.Percentiles != "":
 		file, err := figure.ReadPublished(filepath.Join(root, d.Percentiles), "", "")
 		if err != nil {
 			return nil, err
@@ -142,7 +156,8 @@ func (d Data) read(ctx context.Context, root string) (percentiles, error) {
 }
 
 // analyzed evaluates a pair of captures, as 'nines analyze' does.
-func (d Data) analyzed(ctx context.Context, root string) (list percentiles, err error) {
+func (d Data) analyzed(ctx context.Context, root string) (_ published, err error) {
+	var list percentiles
 	a, err := analyze.Analyze(ctx, analyze.Options{Pre: filepath.Join(root, d.Pre), Post: filepath.Join(root, d.Post)})
 	if err != nil {
 		return nil, err

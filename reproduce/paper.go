@@ -86,10 +86,12 @@ type Quick struct {
 	Takes Duration `yaml:"takes"`
 }
 
-// Data is a published file, or a pair of captures.
+// Data is a published file, or a pair of captures: one of the three.
 type Data struct {
 	// Percentiles is a file of percentiles, as the cgroups-nfv evaluation writes them.
 	Percentiles string `yaml:"percentiles" json:"percentiles,omitempty"`
+	// PacketRate is a file of the packets of each second, as the same evaluation writes them.
+	PacketRate string `yaml:"packetrate" json:"packetrate,omitempty"`
 	// Pre and Post are captures before and behind what was measured.
 	Pre  string `yaml:"pre" json:"pre,omitempty"`
 	Post string `yaml:"post" json:"post,omitempty"`
