@@ -30,7 +30,8 @@ func newLogsCommand() *cobra.Command {
 		Long: `Show the output of a service of a node: what it has written to its standard output and
 standard error since it was started. nines keeps the newest 8 to 16 MiB. A node with one service
 needs no name. Of an oci node without services it shows what the first process has printed, and
-of a vm node what its guest has printed on its console; of these nines keeps the newest 2 to 4 MiB. If something is left out, the first line says how much.
+of a vm node what its guest has printed on its console; of these nines keeps the newest 2 to
+4 MiB. If something is left out, the first line says how much.
 --follow continues with what comes, until Ctrl-C or the end of what prints.`,
 		Example: `  nines logs dut
   nines logs dut forwarder --follow
