@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -17,7 +18,7 @@ import (
 // TestAContainersOutputIsBounded: of what a first process prints the newest is kept, and how much is not. How the process
 // ended is said by the check, the list of labs and inspect.
 func TestAContainersOutputIsBounded(t *testing.T) {
-	for _, driver := range []string{"runc", "podman"} {
+	for _, driver := range []string{"runc", "podman", "docker", "containerd"} {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
 			labs.NeedOCIDriver(t, driver)
@@ -37,9 +38,8 @@ func TestAContainersOutputIsBounded(t *testing.T) {
 			if lost := node.LostOf(log); kept > mostKept || kept+lost != printed+int64(len("the end\n")) {
 				t.Errorf("%d bytes are kept, and %d are said to be lost", kept, lost)
 			}
-			if driver == "podman" { // conmon is its parent
-				return
-			}
+			// A manager notes the end of what its shim or conmon has reaped.
+			labtest.Eventually(t, "it is known how it ended", func() bool { return lab.Place("").Ending(*lab.Plan().Node("a")) != "" })
 			faults, err := lab.Faults()
 			if err != nil || len(faults) != 1 {
 				t.Fatalf("the check finds %v, %v", faults, err)
@@ -60,16 +60,63 @@ func TestAContainersOutputIsBounded(t *testing.T) {
 	}
 }
 
-// TestASignalThatEndsAFirstProcessIsNamed, whatever sent it.
+// TestASignalThatEndsAFirstProcessIsNamed, whatever sent it. A manager has the exit code of a shell for it.
 func TestASignalThatEndsAFirstProcessIsNamed(t *testing.T) {
-	labtest.Root(t)
-	labs.NeedOCIDriver(t, "runc")
-	lab := up(t, fmt.Sprintf("name: tbociend\ntopology: {nodes: {a: {runtime: oci, image: %q}}}\n", labs.OCIImage(t, v1.Config{Cmd: []string{"sleep", "1000"}})))
-	if err := lab.Running("a").Signal(9); err != nil {
-		t.Fatal(err)
+	for driver, how := range map[string]string{
+		"runc":       "ended by SIGKILL",
+		"podman":     "ended by SIGKILL, or with exit code 137 (podman does not say which)",
+		"docker":     "ended by SIGKILL, or with exit code 137 (docker does not say which)",
+		"containerd": "ended by SIGKILL, or with exit code 137 (containerd does not say which)",
+	} {
+		t.Run(driver, func(t *testing.T) {
+			labtest.Root(t)
+			labs.NeedOCIDriver(t, driver)
+			lab := up(t, fmt.Sprintf("name: tbociend%s\ntopology: {nodes: {a: {runtime: oci, driver: %s, image: %q}}}\n", driver, driver,
+				labs.OCIImage(t, v1.Config{Cmd: []string{"sleep", "1000"}})))
+			if ending := lab.Place("").Ending(*lab.Plan().Node("a")); ending != "" {
+				t.Errorf("while it runs it is said to have %s", ending)
+			}
+			if err := lab.Running("a").Signal(9); err != nil {
+				t.Fatal(err)
+			}
+			labtest.Eventually(t, "it is known how it ended", func() bool {
+				ended := statusOf(lab.Name()).Ended
+				return len(ended) == 1 && strings.Contains(ended[0], how)
+			})
+			if again := lab.Place("").Ending(*lab.Plan().Node("a")); again != how {
+				t.Errorf("asked again, it is said to have %q", again)
+			}
+		})
 	}
-	labtest.Eventually(t, "it is known how it ended", func() bool {
-		ended := statusOf(lab.Name()).Ended
-		return len(ended) == 1 && strings.Contains(ended[0], "ended by SIGKILL")
-	})
+}
+
+// TestMemoryThatRunsOutIsNamed, with the exit code that a manager tells.
+func TestMemoryThatRunsOutIsNamed(t *testing.T) {
+	for _, driver := range []string{"runc", "podman", "docker", "containerd"} {
+		t.Run(driver, func(t *testing.T) {
+			labtest.Root(t)
+			labs.NeedOCIDriver(t, driver)
+			lab := up(t, fmt.Sprintf("name: tbocimem%s\ntopology: {nodes: {a: {runtime: oci, driver: %s, memory: 24MiB, image: %q}}}\n", driver, driver,
+				labs.OCIImage(t, v1.Config{Cmd: []string{"sh", "-c", "sleep 1; exec tail /dev/zero"}})))
+			labtest.Eventually(t, "it is known how it ended", func() bool {
+				ended := statusOf(lab.Name()).Ended
+				return len(ended) == 1 && strings.Contains(ended[0], "ended by SIGKILL") && strings.Contains(ended[0], "memory")
+			})
+		})
+	}
+}
+
+// TestAnEndWithoutAnErrorIsNamed also when it is long ago, and the manager has cleaned up.
+func TestAnEndWithoutAnErrorIsNamed(t *testing.T) {
+	for _, driver := range []string{"runc", "podman", "docker", "containerd"} {
+		t.Run(driver, func(t *testing.T) {
+			labtest.Root(t)
+			labs.NeedOCIDriver(t, driver)
+			lab := up(t, fmt.Sprintf("name: tbociwell%s\ntopology: {nodes: {a: {runtime: oci, driver: %s, image: %q}}}\n", driver, driver,
+				labs.OCIImage(t, v1.Config{Cmd: []string{"sleep", "1"}})))
+			labtest.Eventually(t, "it has ended", func() bool { return !lab.Alive("a") })
+			time.Sleep(500 * time.Millisecond) // conmon's note is removed meanwhile
+			labtest.Eventually(t, "it is known how it ended", func() bool { return lab.Place("").Ending(*lab.Plan().Node("a")) == "ended with exit code 0" })
+		})
+	}
 }

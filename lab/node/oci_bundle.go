@@ -23,6 +23,7 @@ func (b bundle) driverLog() string { return filepath.Join(b.folder, "driver.log"
 func (b bundle) imageFile() string { return filepath.Join(b.folder, "image.json") }
 func (b bundle) output() string    { return filepath.Join(b.folder, "output") }
 func (b bundle) ended() string     { return filepath.Join(b.folder, "ended") }
+func (b bundle) told() string      { return filepath.Join(b.folder, "told.json") }
 func (b bundle) config() string    { return filepath.Join(b.folder, "config.json") }
 
 // manager has what belongs to a driver that is a manager of containers.
@@ -33,7 +34,7 @@ func (b bundle) manager() string { return filepath.Join(b.folder, "manager") }
 func (b bundle) make(again bool) error {
 	old := []string{b.folder}
 	if again {
-		old = []string{b.state(), b.pidFile(), b.driverLog(), b.manager(), b.output(), b.ended()}
+		old = []string{b.state(), b.pidFile(), b.driverLog(), b.manager(), b.output(), b.ended(), b.told()}
 	}
 	for _, path := range old {
 		if err := os.RemoveAll(path); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -48,6 +49,25 @@ func (m managed) byContainerd(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return readPID(m.pidFile())
+}
+
+// containerdCode is what ctr says of a task that it deletes; of one with the exit code 0 it says nothing.
+var containerdCode = regexp.MustCompile(`exit with non-zero exit code (\d+)`)
+
+// toldByContainerd asks containerd. Of its command line only the removal of a task tells its exit code; the container stays.
+func (m managed) toldByContainerd(ctx context.Context) (int, error) {
+	said, err := m.ask(ctx, "ctr", "--address", containerdSocket, "--namespace", "nines", "tasks", "delete", m.name)
+	if err != nil {
+		return 0, err
+	}
+	if said == "" {
+		return 0, nil
+	}
+	code := containerdCode.FindStringSubmatch(said)
+	if code == nil {
+		return 0, fmt.Errorf("ctr says %.200q instead of an exit code", said)
+	}
+	return strconv.Atoi(code[1])
 }
 
 // containerdImages is the store of the host's containerd, or of that at CONTAINERD_ADDRESS, in the

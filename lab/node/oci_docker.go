@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -49,6 +50,19 @@ func (m managed) byDocker(ctx context.Context) (int, error) {
 		}
 	}
 	return pidFrom("docker inspect", said)
+}
+
+// toldByDocker asks dockerd.
+func (m managed) toldByDocker(ctx context.Context) (int, error) {
+	said, err := m.ask(ctx, "docker", "--host", "unix://"+dockerSocket, "inspect", "--format", "{{.State.Status}} {{.State.ExitCode}}", m.name)
+	if err != nil {
+		return 0, err
+	}
+	code, is := strings.CutPrefix(said, "exited ")
+	if !is {
+		return 0, fmt.Errorf("docker inspect says %.200q instead of an exit code", said)
+	}
+	return strconv.Atoi(code)
 }
 
 // emptyArchive writes a tar file without files.

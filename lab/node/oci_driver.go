@@ -26,6 +26,8 @@ type ociDriver struct {
 	// manage makes and starts a container by a manager (oci_manager.go), and returns its first
 	// process. Nil for a driver with runc's command line, which nines calls itself.
 	manage func(managed, context.Context) (int, error)
+	// told is the exit code that the manager tells of a container's first process which has ended.
+	told func(managed, context.Context) (int, error)
 	// images is its store of images; nil for a driver without one.
 	images keeper
 }
@@ -33,9 +35,9 @@ type ociDriver struct {
 var ociDrivers = map[spec.OCIDriver]ociDriver{
 	spec.DriverRunc:       {programs: []string{"runc"}, install: "runc"},
 	spec.DriverCrun:       {programs: []string{"crun"}, install: "crun"},
-	spec.DriverPodman:     {programs: []string{"podman", "conmon"}, install: "podman", manage: managed.byPodman, images: podmanImages{}},
-	spec.DriverContainerd: {programs: []string{"containerd", "containerd-shim-runc-v2", "ctr"}, install: "containerd", manage: managed.byContainerd, images: containerdImages{}},
-	spec.DriverDocker:     {programs: []string{"dockerd", "docker", "containerd", "containerd-shim-runc-v2"}, install: "docker.io (and docker-cli in Debian 13)", manage: managed.byDocker, images: dockerImages{}},
+	spec.DriverPodman:     {programs: []string{"podman", "conmon"}, install: "podman", manage: managed.byPodman, told: managed.toldByPodman, images: podmanImages{}},
+	spec.DriverContainerd: {programs: []string{"containerd", "containerd-shim-runc-v2", "ctr"}, install: "containerd", manage: managed.byContainerd, told: managed.toldByContainerd, images: containerdImages{}},
+	spec.DriverDocker:     {programs: []string{"dockerd", "docker", "containerd", "containerd-shim-runc-v2"}, install: "docker.io (and docker-cli in Debian 13)", manage: managed.byDocker, told: managed.toldByDocker, images: dockerImages{}},
 }
 
 // checkDriver checks that the host has a driver, and a runtime below it.

@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -34,20 +36,21 @@ func (c ociContainer) settled() {
 	})
 }
 
-// Ending is how a node's first process ended, as its keeper has noted: "ended with exit code 3"; empty if nobody has, as
-// it runs, or has none.
+// Ending is how a node's first process ended, as its keeper has noted, or as the manager that has its container tells:
+// "ended with exit code 3"; empty if nobody has, as it runs, or has none.
 func (p Place) Ending(n plan.Node) string {
 	if n.OCI == nil {
 		return ""
 	}
-	text, err := os.ReadFile(p.bundle(n).ended())
-	if err != nil {
-		return ""
+	b := p.bundle(n)
+	text, err := os.ReadFile(b.ended())
+	if errors.Is(err, fs.ErrNotExist) {
+		return b.askManager(n.OCI.Driver)
 	}
 	how, number, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	value, err := strconv.Atoi(number)
+	value, failed := strconv.Atoi(number)
 	switch {
-	case err != nil:
+	case err != nil, failed != nil:
 		return ""
 	case how == "signal":
 		return proc.EndedBy(unix.Signal(value))

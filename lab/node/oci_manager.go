@@ -199,7 +199,7 @@ func (m managed) daemon(ctx context.Context, socket string, argv ...string) erro
 			c, err := net.Dial("unix", socket)
 			if err == nil {
 				fault.Point("after a daemon of a manager of containers")
-				return await.Never(c.Close())
+				return await.Never(errors.Join(c.Close(), m.noteDaemon(cmd.Process.Pid)))
 			}
 			select {
 			case err := <-ended:

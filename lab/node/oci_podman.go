@@ -1,7 +1,9 @@
 package node
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,14 +16,15 @@ import (
 // container, would get no environment but this.
 const podmanSettings = `[engine]
 cgroup_manager = "cgroupfs"
-events_logger = "none"
+events_logger = "file"
+events_logfile_path = %s
 conmon_env_vars = [%s, %s, %s]
 `
 
 // byPodman starts the container by podman, which has no daemon: conmon stays beside the container.
 func (m managed) byPodman(ctx context.Context) (int, error) {
 	settings := "CONTAINERS_CONF=" + m.in("containers.conf")
-	text := fmt.Sprintf(podmanSettings, strconv.Quote("PATH="+os.Getenv("PATH")), strconv.Quote("NINES_TOKEN="+m.token), strconv.Quote(settings))
+	text := fmt.Sprintf(podmanSettings, strconv.Quote(m.podmanEvents()), strconv.Quote("PATH="+os.Getenv("PATH")), strconv.Quote("NINES_TOKEN="+m.token), strconv.Quote(settings))
 	if err := os.WriteFile(m.in("containers.conf"), []byte(text), 0o600); err != nil {
 		return 0, err
 	}
@@ -37,6 +40,34 @@ func (m managed) byPodman(ctx context.Context) (int, error) {
 	}
 	return readPID(m.pidFile())
 }
+
+// podmanEvent is a line of podman's log of events, podman-events(1).
+type podmanEvent struct {
+	Name, Status string
+	// ContainerExitCode is not there where it is 0 (podman 4).
+	ContainerExitCode int
+}
+
+// toldByPodman reads the event of the container's end. What conmon wrote of it is gone: in its folder with podman's cleanup,
+// in the enclosure with conmon.
+func (m managed) toldByPodman(context.Context) (int, error) {
+	text, err := os.ReadFile(m.podmanEvents())
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(text) {
+		var event podmanEvent
+		if err := json.Unmarshal(line, &event); err != nil {
+			return 0, fmt.Errorf("podman's log of events: %w", err)
+		}
+		if event.Name == m.name && event.Status == "died" {
+			return event.ContainerExitCode, nil
+		}
+	}
+	return 0, errors.New("podman has noted no end")
+}
+
+func (m managed) podmanEvents() string { return m.in("events") }
 
 // podmanImages is podman's own store. Its settings are in containers-registries.conf(5), and in what
 // podman login writes.
