@@ -126,7 +126,7 @@ func (w *Window) valid(way Way) []int {
 
 // beside returns where a trial lies beside the valid ones before it. Disturbed ones tell the path's level only if there
 // are no others.
-func (w *Window) beside(trial int, before []int) Direction {
+func (w *Window) beside(trial int, before []int) Shift {
 	var quiet, all []Level
 	for _, at := range before {
 		t := &w.trials[at]
@@ -146,7 +146,7 @@ func (w *Window) beside(trial int, before []int) Direction {
 func (w *Window) Suspect(way Way) bool {
 	valid := w.valid(way)
 	last := len(valid) - 1
-	return last > 0 && w.beside(valid[last], valid[:last]) != Same
+	return last > 0 && w.beside(valid[last], valid[:last]) != Shift{}
 }
 
 // Settle looks for a change of a path, after each of its trials: the last two lie apart from those before them, on the
@@ -159,14 +159,13 @@ func (w *Window) Settle(way Way) Direction {
 		return Same
 	}
 	first := w.beside(valid[last-1], valid[:last-1])
-	if first == Same {
-		return Same
-	}
-	if w.beside(valid[last], valid[:last-1]) == first {
+	if found := first.agreed(w.beside(valid[last], valid[:last-1])); found != Same {
 		w.Restart(way)
-		return first
+		return found
 	}
-	w.trials[valid[last-1]].Disturbed = true
+	if first.disturbed() {
+		w.trials[valid[last-1]].Disturbed = true
+	}
 	return Same
 }
 
