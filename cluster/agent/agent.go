@@ -52,6 +52,9 @@ type Agent struct {
 	// Evictor moves pods whose latency request is not met; nil to only report them.
 	Evictor *Evictor
 
+	// Used returns the CPU time that the agent and all that it starts have used so far; nil if nothing counts it: then the
+	// budget is charged with the most that a trial can use.
+	Used func() (time.Duration, error)
 	// Account is what trials have spent of the budget. Only the holder of the slot uses it.
 	Account measure.Account
 

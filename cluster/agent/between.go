@@ -157,11 +157,12 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer, over *peer.Netwo
 }
 
 // FitFor returns why another node, which has taken the slot, cannot measure this one now. If it can, FitFor
-// charges the cost to the budget, and the returned context ends with ctx, or when an obstacle appears.
-func (a *Agent) FitFor(ctx context.Context, from string, load measure.Load) (context.Context, error) {
-	quiet, why := a.quiet(ctx, func() error { return a.Account.TakeRoundTrip(time.Now(), a.Budget, from, load) })
+// charges the cost to the budget, and the returned context ends with ctx, or when an obstacle appears. settle is called
+// when the trial has ended, before the slot is released.
+func (a *Agent) FitFor(ctx context.Context, from string, load measure.Load) (fit context.Context, settle func(), err error) {
+	quiet, settle, why := a.quiet(ctx, func() error { return a.Account.TakeRoundTrip(time.Now(), a.Budget, from, load) })
 	if why != nil {
-		return nil, fmt.Errorf("node %s: %w", a.Node, why)
+		return nil, nil, fmt.Errorf("node %s: %w", a.Node, why)
 	}
-	return quiet, nil
+	return quiet, settle, nil
 }

@@ -51,7 +51,7 @@ func NewMetrics() *Metrics {
 		finding:      gauges("doctor_finding", "1 for each finding of nines doctor on the node.", "id", "severity"),
 		findings:     gauges("doctor_findings", "Number of findings of nines doctor on the node, by severity: error, warning or note.", "severity"),
 		broken:       gauge("agent_broken_promises", "Pods of this node whose latency request its figures do not meet."),
-		spentCPU:     gauge("agent_budget_cpu_seconds", "Maximum CPU time that trials used in the last 24 hours."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
+		spentCPU:     gauge("agent_budget_cpu_seconds", "CPU time that trials used in the last 24 hours: what the agent's control group has used meanwhile. Where that cannot be read (the agent's log says so), or of a trial that did not end, the most that it can have used."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
 	}
 	m.registry.MustRegister(m.latency, m.upper, m.newest, m.age, m.trials, m.skipped, m.changes, m.echoes, m.evictions, m.failures, m.lookFailures, m.finding, m.findings, m.broken, m.spentCPU, m.spentSent)
 	return m

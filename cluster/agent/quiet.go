@@ -22,15 +22,16 @@ type obstacle struct{ kind, text string }
 func (o *obstacle) Error() string { return o.text }
 
 // quietly runs a trial if nothing on the node prevents it, and ends it when a pod arrives that requests
-// isolation. Of such a trial only the cost counts.
+// isolation. Of such a trial only the cost counts. The budget is charged with what the trial has used.
 func (a *Agent) quietly(ctx context.Context, cost func() error, trial func(context.Context) error) (*obstacle, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	quiet, why := a.quiet(ctx, cost)
+	quiet, settle, why := a.quiet(ctx, cost)
 	if why != nil {
 		return why, nil
 	}
 	err := trial(quiet)
+	settle()
 	if errors.As(context.Cause(quiet), &why) {
 		return why, nil
 	}
@@ -38,27 +39,44 @@ func (a *Agent) quietly(ctx context.Context, cost func() error, trial func(conte
 }
 
 // quiet returns what on the node prevents a trial now. If nothing does, it charges the trial's cost to the
-// budget. The context ends with ctx, or when a pod arrives that requests isolation: its cause is then an
-// obstacle.
-func (a *Agent) quiet(ctx context.Context, cost func() error) (context.Context, *obstacle) {
+// budget, and the function that it returns settles that once the trial has ended. The context ends with ctx, or when a
+// pod arrives that requests isolation: its cause is then an obstacle.
+func (a *Agent) quiet(ctx context.Context, cost func() error) (quiet context.Context, settle func(), why *obstacle) {
 	quiet, end := context.WithCancelCause(ctx)
 	if why := a.guard(quiet, end); why != nil {
-		return nil, why
+		return nil, nil, why
 	}
 	idle, err := cputime.Idle(quiet, time.Second)
 	if why := new(obstacle); errors.As(context.Cause(quiet), &why) {
-		return nil, why
+		return nil, nil, why
 	}
 	if err != nil {
-		return nil, &obstacle{"unknown", err.Error()}
+		return nil, nil, &obstacle{"unknown", err.Error()}
 	}
 	if busy := measure.Busy(idle, a.Idle); busy != "" {
-		return nil, &obstacle{"busy", busy}
+		return nil, nil, &obstacle{"busy", busy}
 	}
 	if err := cost(); err != nil {
-		return nil, &obstacle{"budget", err.Error()}
+		return nil, nil, &obstacle{"budget", err.Error()}
 	}
-	return quiet, nil
+	return quiet, a.meter(), nil
+}
+
+// meter begins to count the CPU time of a trial, in which the agent's own is included. The function that it returns
+// settles the last charge of the budget by it; where nothing can be counted, that stays the most that a trial can use.
+func (a *Agent) meter() (settle func()) {
+	if a.Used == nil {
+		return func() {}
+	}
+	before, err := a.Used()
+	return func() {
+		if err != nil {
+			return
+		}
+		if after, err := a.Used(); err == nil {
+			a.Account.Settle(after - before)
+		}
+	}
 }
 
 // Watch begins to watch how busy the node is during a trial, of which so many threads spin. The function that it returns

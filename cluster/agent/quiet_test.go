@@ -87,7 +87,9 @@ func TestATrialGivesWayToAPodThatAsksToBeAlone(t *testing.T) {
 // TestATrialOfAnotherNodeGivesWay: what it is told ends then.
 func TestATrialOfAnotherNodeGivesWay(t *testing.T) {
 	a := quietAgent()
-	fit, err := a.FitFor(t.Context(), "n2", measure.Load{RatePPS: 1000, FrameBytes: 64, Duration: time.Second})
+	var used time.Duration
+	a.Used = func() (time.Duration, error) { return used, nil }
+	fit, settle, err := a.FitFor(t.Context(), "n2", measure.Load{RatePPS: 1000, FrameBytes: 64, Duration: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,11 @@ func TestATrialOfAnotherNodeGivesWay(t *testing.T) {
 	if why := new(obstacle); !errors.As(context.Cause(fit), &why) || why.kind != "isolation" {
 		t.Errorf("it ends by %v", context.Cause(fit))
 	}
-	if _, err := a.FitFor(t.Context(), "n2", measure.Load{}); err == nil {
+	used = 70 * time.Millisecond
+	if settle(); a.Account.Spent(time.Now()).CPU != used {
+		t.Errorf("the budget is charged with %s", a.Account.Spent(time.Now()).CPU)
+	}
+	if _, _, err := a.FitFor(t.Context(), "n2", measure.Load{}); err == nil {
 		t.Error("it is fit beside the pod")
 	}
 }

@@ -62,12 +62,12 @@ func (a *Account) keep() {
 	}
 }
 
-// Take charges a trial's cost at a time, or returns why the budget does not suffice.
+// Take charges the most that a trial can cost at a time, or returns why the budget does not suffice.
 func (a *Account) Take(now time.Time, b Budget, t Tier, l Load) error {
 	return a.spend(b, t.Name(), expense{now, l.CPU(t), l.Packets()})
 }
 
-// TakeRoundTrip charges the cost of one end of a round trip: one end sends the packets, the other sends them
+// TakeRoundTrip charges the most that one end of a round trip can cost: one end sends the packets, the other sends them
 // back, each with one thread and without baselines.
 func (a *Account) TakeRoundTrip(now time.Time, b Budget, peer string, l Load) error {
 	length := l.RoundTrip()
@@ -90,6 +90,16 @@ func (a *Account) spend(b Budget, what string, next expense) error {
 	a.expenses = append(a.expenses, next)
 	a.keep()
 	return nil
+}
+
+// Settle replaces the CPU time of the last charge, which was the most that a trial can use, by what it has used. So a trial
+// begins only if the budget suffices for the most, and what is spent is what was used.
+func (a *Account) Settle(used time.Duration) {
+	if len(a.expenses) == 0 {
+		return // it took longer than a day
+	}
+	a.expenses[len(a.expenses)-1].CPU = used
+	a.keep()
 }
 
 // GiveBack refunds the last charge: the trial did not take place.

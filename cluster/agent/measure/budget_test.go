@@ -30,6 +30,42 @@ func TestABudgetHoldsInEveryDay(t *testing.T) {
 	}
 }
 
+// TestABudgetIsSettledByWhatTrialsUse, which may be less than the most that they are allowed to, or more.
+func TestABudgetIsSettledByWhatTrialsUse(t *testing.T) {
+	tiers, err := Tiers([]string{"veth"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "spent.json")
+	most := load.CPU(tiers[0])
+	budget := Budget{CPU: 10 * most, Packets: 1 << 40}
+	for part, wanted := range map[int]int{5: 181, 100: 10, 200: 5} { // in percent of the most
+		_ = os.Remove(file)
+		now := time.Now()
+		a, err := OpenAccount(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used, trials := most*time.Duration(part)/100, 0
+		for a.Take(now, budget, tiers[0], load) == nil {
+			// The most counts until it is settled, also for the next agent.
+			if next, err := OpenAccount(file); err != nil || next.Spent(now).CPU != time.Duration(trials)*used+most || next.Spent(now).CPU > budget.CPU {
+				t.Fatalf("%d %%: before it is settled, %+v is spent, %v", part, next.Spent(now), err)
+			}
+			a.Settle(used)
+			trials++
+			now = now.Add(time.Second)
+		}
+		if next, err := OpenAccount(file); err != nil || next.Spent(now).CPU != time.Duration(trials)*used {
+			t.Errorf("%d %%: %+v is spent by %d trials, %v", part, next.Spent(now), trials, err)
+		}
+		if trials != wanted {
+			t.Errorf("%d %%: %d trials, not %d", part, trials, wanted)
+		}
+	}
+	new(Account).Settle(time.Second) // of a charge that is older than a day
+}
+
 func TestASpentBudgetSaysOfWhat(t *testing.T) {
 	tiers, err := Tiers([]string{"veth"})
 	if err != nil {

@@ -89,12 +89,13 @@ func (r Runner) Run(ctx context.Context, t Tier, l Load) (Trial, error) {
 	if ctx.Err() != nil {
 		return Trial{}, ctx.Err()
 	}
-	if err != nil {
+	trial, unread := Read(filepath.Join(results, "latest"))
+	// An invalid trial is a verdict, although nines run fails then.
+	if err != nil && (unread != nil || trial.Verdict != result.Invalid) {
 		return Trial{}, fmt.Errorf("measure %s: nines run: %w: %s", t.Name(), err, reason(string(output)))
 	}
-	trial, err := Read(filepath.Join(results, "latest"))
-	if err != nil {
-		return Trial{}, fmt.Errorf("measure %s: %w", t.Name(), err)
+	if unread != nil {
+		return Trial{}, fmt.Errorf("measure %s: %w", t.Name(), unread)
 	}
 	trial.Tier, trial.Load = t.Name(), l
 	return trial, nil

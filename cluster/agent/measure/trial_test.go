@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -52,6 +53,24 @@ func TestATrialOfEachTier(t *testing.T) {
 	}
 	if len(offered) == 0 {
 		t.Error("no tier was measured")
+	}
+}
+
+// TestAnInvalidTrialIsAVerdict: nines run fails if no trial is valid, and what it measured is there.
+func TestAnInvalidTrialIsAVerdict(t *testing.T) {
+	labtest.Root(t)
+	labtest.Named(t, "agent")
+	program, err := node.Program("nines")
+	labtest.Require(t, "nines (make build)", err == nil)
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	tiers, err := Tiers([]string{"veth"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No engine sends so much, by a system call for each packet.
+	trial, err := Runner{Nines: program, Folder: t.TempDir()}.Run(t.Context(), tiers[0], Load{RatePPS: 20_000_000, FrameBytes: 64, Duration: 200 * time.Millisecond})
+	if err != nil || trial.Verdict != result.Invalid || len(trial.Reasons) == 0 {
+		t.Errorf("%v, %s %q", err, trial.Verdict, trial.Reasons)
 	}
 }
 

@@ -52,6 +52,8 @@ type echo struct {
 	back func() error
 	// busy reports whether the node has been busy since the echo began.
 	busy func() bool
+	// settle charges the budget with what the echo has used.
+	settle func()
 	// done stops the watch over the node while the echo runs.
 	done func()
 }

@@ -127,7 +127,9 @@ func TestPart(t *testing.T) {
 			Node: "n2", Probes: probesOf(t, "n2"), Engine: path, Port: echoPort, Slot: measure.NewSlot(), Answered: func(string) {},
 			Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return two, nil }},
 			Watch:  func() func() bool { return func() bool { return false } },
-			Fit:    func(ctx context.Context, _ string, _ measure.Load) (context.Context, error) { return ctx, nil },
+			Fit: func(ctx context.Context, _ string, _ measure.Load) (context.Context, func(), error) {
+				return ctx, func() {}, nil
+			},
 		}
 		listener, err := net.Listen("tcp", netip.AddrPortFrom(two[1].Address, agentPort).String())
 		if err != nil {

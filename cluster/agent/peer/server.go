@@ -97,8 +97,8 @@ type Server struct {
 	Agents *Directory
 	// Fit returns why a node cannot measure this one now. If it can, Fit charges the cost to the budget, and
 	// the returned context ends with ctx, or when an obstacle appears: then the echo ends, too. It is called
-	// with the slot taken.
-	Fit func(ctx context.Context, from string, load measure.Load) (context.Context, error)
+	// with the slot taken, and so is settle when the echo has ended.
+	Fit func(ctx context.Context, from string, load measure.Load) (fit context.Context, settle func(), err error)
 	// Node is this node's name, and Probes makes its ports on pod networks; nil for none.
 	Node   string
 	Probes *Probes
@@ -178,8 +178,9 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 	// An echo outlives the call that starts it, unless the caller leaves before the answer.
 	life, done := context.WithCancel(context.WithoutCancel(r.Context()))
 	stays := context.AfterFunc(r.Context(), done)
-	fit, err := s.Fit(life, who, asked.load())
+	fit, settle, err := s.Fit(life, who, asked.load())
 	if !stays() && err == nil {
+		settle()
 		err = r.Context().Err()
 	}
 	if err != nil {
@@ -191,18 +192,20 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 	started, address, err := s.echo(r.Context(), asked, from)
 	if absent := new(AbsentError); errors.As(err, &absent) {
 		done()
+		settle()
 		s.Slot.Give()
 		refuse(http.StatusNotFound, "absent", err.Error())
 		return
 	}
 	if err != nil {
 		done()
+		settle()
 		s.Slot.Give()
 		slog.Error("echo not started", "for", who, "error", err)
 		refuse(http.StatusInternalServerError, "failed", err.Error())
 		return
 	}
-	started.done, started.busy = done, s.Watch()
+	started.done, started.settle, started.busy = done, settle, s.Watch()
 	s.lock.Lock()
 	s.now = started
 	// The caller may disappear without ending it.
@@ -277,5 +280,6 @@ func (s *Server) end(e *echo) {
 	if err := e.end(); err != nil {
 		slog.Error("echo not ended cleanly", "error", err)
 	}
+	e.settle()
 	s.Slot.Give()
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ type served struct {
 	results []string
 	charged []measure.Load
 	unfit   error
+	// settled counts the echoes whose cost was settled, with the slot taken.
+	settled atomic.Int32
 	// disturb has something come that stands against the echo.
 	disturb context.CancelCauseFunc
 }
@@ -39,10 +42,10 @@ func serve(t *testing.T, agents ...Peer) *served {
 		Slot: measure.NewSlot(), Answered: func(result string) { s.results = append(s.results, result) },
 		Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return agents, nil }},
 		Watch:  func() func() bool { return func() bool { return true } },
-		Fit: func(ctx context.Context, _ string, load measure.Load) (fit context.Context, _ error) {
+		Fit: func(ctx context.Context, _ string, load measure.Load) (fit context.Context, settle func(), _ error) {
 			s.charged = append(s.charged, load)
 			fit, s.disturb = context.WithCancelCause(ctx)
-			return fit, s.unfit
+			return fit, s.settle, s.unfit
 		},
 	}
 	server := httptest.NewServer(s)
@@ -52,6 +55,12 @@ func serve(t *testing.T, agents ...Peer) *served {
 	})
 	s.url = server.URL
 	return s
+}
+
+func (s *served) settle() {
+	if !s.Slot.TryTake() {
+		s.settled.Add(1)
+	}
 }
 
 func (s *served) ask(t *testing.T, method, body string) (int, string) {
@@ -137,8 +146,8 @@ func TestAnEchoComesBackAsItWasSent(t *testing.T) {
 	if status, text := s.ask(t, http.MethodDelete, ""); status != http.StatusOK || text != "{\"busy\":true}\n" {
 		t.Fatalf("%d %q", status, text)
 	}
-	if !s.Slot.TryTake() {
-		t.Error("the slot was kept")
+	if !s.Slot.TryTake() || s.settled.Load() != 1 {
+		t.Errorf("the slot was kept, or not settled once before: %d", s.settled.Load())
 	}
 }
 
@@ -169,6 +178,9 @@ func TestAnEchoEndsWhenItDisturbs(t *testing.T) {
 	defer cancel()
 	if err := s.Slot.Take(ctx); err != nil {
 		t.Fatal("the slot was kept for a minute")
+	}
+	if s.settled.Load() != 1 {
+		t.Errorf("it was settled %d times", s.settled.Load())
 	}
 	if status, text := s.ask(t, http.MethodDelete, ""); status != http.StatusGone || !strings.Contains(text, "a pod that requests isolation arrived") {
 		t.Errorf("%d %q", status, text)

@@ -27,6 +27,7 @@ import (
 	"nines.dev/nines/cluster/registration"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/terminal"
@@ -158,6 +159,11 @@ func (a agentCall) run(ctx context.Context) error {
 		Discovery: &agent.Discovery{
 			Node: a.node, Kube: kube, NFD: nfd, Metrics: metrics, OVS: a.ovs, Interval: a.interval, Registered: registered,
 		},
+	}
+	if _, err := cgroup.CPUTime(os.Getpid()); err != nil {
+		slog.Info("the budget counts the most CPU time that trials can use: what they use is unknown", "reason", err)
+	} else {
+		running.Used = func() (time.Duration, error) { return cgroup.CPUTime(os.Getpid()) }
 	}
 	if running.Account, err = measure.OpenAccount(a.spent); err != nil {
 		slog.Warn("the record of the day's spent budget is unreadable; counting from zero", "error", err)
