@@ -1,21 +1,22 @@
 #!/bin/sh
 # Builds DPDK's examples l2fwd and l3fwd, which no package of Debian has, from its source package: for
-# examples/devices. Nothing else in the project needs them. They are built once, and installed where
-# LXC containers see them too:
+# examples/devices. Nothing else in the project needs them. They are built once:
 #
 #   ${PREFIX:-/usr/local}/bin/dpdk-l2fwd, dpdk-l3fwd
 #
-# They are linked to the libraries of libdpdk-dev, so the source is that of its version.
+# They are linked statically, so that containers and virtual machines run them without DPDK's packages, to the
+# libraries of libdpdk-dev: the source is that of its version.
 set -eu
 
 folder=${PREFIX:-/usr/local}/bin
 version=$(dpkg-query --show --showformat '${source:Version}' libdpdk-dev)
+built="$version, static"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nines/dpdk-examples
 mkdir -p "$cache"
 # Two that build take turns.
 exec 9>"$cache/lock"
 flock 9
-if [ -x "$folder/dpdk-l2fwd" ] && [ -x "$folder/dpdk-l3fwd" ] && [ "$(cat "$cache/version" 2>/dev/null)" = "$version" ]; then
+if [ -x "$folder/dpdk-l2fwd" ] && [ -x "$folder/dpdk-l3fwd" ] && [ "$(cat "$cache/version" 2>/dev/null)" = "$built" ]; then
 	echo "setup: dpdk-l2fwd and dpdk-l3fwd are in $folder"
 	exit
 fi
@@ -40,9 +41,21 @@ apt source --download-only "dpdk=$version"
 tar --extract --file dpdk_*.orig.tar.* --strip-components 1 --wildcards '*/examples/l2fwd' '*/examples/l3fwd' '*/examples/common'
 # Ports that the kernel has, such as af_packet's, compute no checksums for a program, and l3fwd needs none.
 sed -i 's/\.offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM/.offloads = 0/' examples/l3fwd/main.c
-for example in l2fwd l3fwd; do
-	nice -n 10 make -s -C "examples/$example" shared
-	install "examples/$example/build/$example-shared" "$folder/dpdk-$example"
+# Drivers register themselves in constructors, so the linker needs their whole archives; of the others, what is called.
+libraries=$(pkg-config --variable=libdir libdpdk)
+drivers='' others=''
+for archive in "$libraries"/librte_*.a; do
+	case ${archive##*/librte_} in
+	bus_pci.a | bus_vdev.a | mempool_ring.a | net_af_packet.a | net_virtio.a) drivers="$drivers $archive" ;;
+	*) others="$others $archive" ;;
+	esac
 done
-echo "$version" >"$cache/version"
+for example in l2fwd l3fwd; do
+	# shellcheck disable=SC2046,SC2086 # one word an option
+	nice -n 10 gcc -O3 -DALLOW_EXPERIMENTAL_API $(pkg-config --cflags libdpdk) -Iexamples/common "examples/$example"/*.c \
+		-static -Wl,--no-warnings -Wl,--whole-archive $drivers -Wl,--no-whole-archive \
+		-Wl,--start-group $others -Wl,--end-group -lbsd -lmd -lnuma -lm -o "$example"
+	install "$example" "$folder/dpdk-$example"
+done
+echo "$built" >"$cache/version"
 echo "setup: dpdk-l2fwd and dpdk-l3fwd are in $folder"
