@@ -193,7 +193,7 @@ func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
 				if err != nil {
 					return at(&Conflict{place, fmt.Sprintf("%q is not an address", text), `write it with its prefix length, as "10.0.0.1/24"`}, n.steps("addresses", name))
 				}
-				if other := owner[a.Addr()]; other != nil && (!w.exp.Topology.Repeats(a.Addr()) || other.link == e.link && e.link != nil) {
+				if other := owner[a.Addr()]; other != nil && !onTwoSides(other.node, n) && (!w.exp.Topology.Repeats(a.Addr()) || other.link == e.link && e.link != nil) {
 					return at(&Conflict{place, fmt.Sprintf("%s is the address of %s already", a.Addr(), other), "an address belongs to one interface"}, n.steps("addresses", name))
 				}
 				owner[a.Addr()] = e

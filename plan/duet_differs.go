@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"nines.dev/nines/spec"
 )
@@ -37,20 +36,5 @@ func (w *work) differs() []string {
 	} else {
 		differs("wait", a.Wait, b.Wait)
 	}
-	if slices.ContainsFunc(w.nodes, addressedOnSideA) {
-		say("side a has addresses of the file, and side b others, of the plan")
-	}
-	return list
-}
-
-// addressedOnSideA is true for a node with an interface of side a whose address the file gives.
-func addressedOnSideA(n *node) bool {
-	for name := range n.spec.Addresses {
-		for _, of := range []string{n.name, name} {
-			if _, side := spec.SideOf(of); side == spec.SideA {
-				return true
-			}
-		}
-	}
-	return false
+	return append(list, w.replaced()...)
 }

@@ -127,3 +127,47 @@ func TestNamesOnASide(t *testing.T) {
 		}
 	}
 }
+
+// TestSideBSaysWhatItCannotHave: which of the file's addresses it does not have, and that two sides may have one.
+func TestSideBSaysWhatItCannotHave(t *testing.T) {
+	f, err := spec.Load("lab.yaml", []byte(`name: lab
+topology:
+  nodes:
+    gen: {addresses: {tx: [10.0.0.1/24]}}
+    one: {app: {kind: route}, addresses: {in: [10.0.0.2/24], out: [10.1.0.1/24]}, mac: {out: "02:00:00:00:00:02"}}
+    two: {app: {kind: route}, addresses: {in: [10.1.0.2/24]}}
+  links:
+    - {name: in, endpoints: ["gen:tx", "one:in"]}
+    - {name: mid, endpoints: ["one:out", "two:in"]}
+    - {name: out, endpoints: ["two:out", "gen:rx"]}
+traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 1000}
+duet: {a: {links.mid.kind: veth}, b: {links.mid.kind: bridge}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := f.Experiment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Make(e, loadHost(t, "epyc-7551p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, side := range []string{"one@a", "one@b"} {
+		if out := p.Interface(Endpoint{Node: side, Interface: "out"}); out.Addresses[0] != "10.1.0.1/24" || out.MAC != "02:00:00:00:00:02" || out.Neighbours[0].IP != "10.1.0.2" {
+			t.Errorf("%s:out is %+v", side, out)
+		}
+	}
+	said := strings.Join(p.Duet.Differs, "\n")
+	for _, end := range []string{"gen:tx@b", "one@b:in"} {
+		name, iface, _ := strings.Cut(end, ":")
+		now := p.Interface(Endpoint{Node: name, Interface: iface}).Addresses[0]
+		if want := end + " has " + now + ", not 10.0.0."; !strings.Contains(said, want) {
+			t.Errorf("the sides differ in %q, without %q", said, want)
+		}
+	}
+	if strings.Contains(said, "one@b:out") || strings.Contains(said, "MAC") {
+		t.Errorf("the sides are said to differ in %q", said)
+	}
+}

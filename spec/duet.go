@@ -18,6 +18,10 @@ type Duet struct {
 	Ask []string `yaml:"ask,omitempty" json:"ask,omitempty"`
 	// Expect is what the file expects of the sides. The measurement goes on until that is decided, too.
 	Expect []string `yaml:"-" json:"-"`
+	// Replaced are the file's addresses that side b cannot have.
+	Replaced []Replaced `yaml:"-" json:"-"`
+	// ReplacedMACs are the file's MAC addresses that side b cannot have.
+	ReplacedMACs []Replaced `yaml:"-" json:"-"`
 	// Sides are a and b, as they are built.
 	Sides [2]Side `yaml:"-" json:"sides"`
 }
@@ -28,6 +32,15 @@ type Least struct {
 	Share float64 `yaml:"share,omitempty" json:"share,omitempty"`
 	// Latency is a time (default 20ns).
 	Latency Duration `yaml:"latency,omitempty" json:"latency,omitempty"`
+}
+
+// Replaced is what the file lists for an interface, and side b of a duet cannot have beside side a: the plan gives it
+// another.
+type Replaced struct {
+	// Endpoint is the interface on side b, as "node:interface".
+	Endpoint string `yaml:"-"`
+	// Values are the file's addresses, or its MAC address.
+	Values []string `yaml:"-"`
 }
 
 // Side is one of the two variants of a duet.

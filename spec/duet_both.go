@@ -1,5 +1,10 @@
 package spec
 
+import (
+	"maps"
+	"slices"
+)
+
 // sideBySide is the run of both sides in one lab.
 func sideBySide(duet *Duet, sides []Run) Run {
 	d := doubledOf(sides)
@@ -10,13 +15,15 @@ func sideBySide(duet *Duet, sides []Run) Run {
 		both.Topology.Nodes[as] = n
 		nodes.entries = append(nodes.entries, entry{&node{text: as}, from.tree.at([]string{"topology", "nodes", name})})
 	}
-	for name, n := range sides[0].Experiment.Topology.Nodes {
+	b := sideBOf(d, sides[0].Experiment)
+	for _, name := range slices.Sorted(maps.Keys(sides[0].Experiment.Topology.Nodes)) {
+		n := sides[0].Experiment.Topology.Nodes[name]
 		if !d.nodes[name] {
-			add(sides[0], name, name, d.shared(name, n, sides[0].Experiment.Topology.Links))
+			add(sides[0], name, name, b.once(name, n))
 			continue
 		}
 		other := *sides[1].Experiment.Topology.Nodes[name]
-		other.Addresses, other.MAC = nil, nil // an address is there once: side b has the plan's
+		other.Addresses, other.MAC = b.node(name, &other)
 		add(sides[0], name, OnSide(name, SideA), n)
 		add(sides[1], name, OnSide(name, SideB), &other)
 	}
@@ -31,6 +38,7 @@ func sideBySide(duet *Duet, sides []Run) Run {
 		}
 	}
 	pair := *duet
+	pair.Replaced, pair.ReplacedMACs = b.addresses, b.macs
 	called := labels(sides)
 	for s, side := range sidesOf(true) {
 		stream := *sides[s].Experiment.Traffic
@@ -63,23 +71,6 @@ func sidesOf(twice bool) []string {
 		return []string{SideA, SideB}
 	}
 	return []string{SideA}
-}
-
-// shared is a node that both sides have. What the file says of an interface that is built twice holds on side a; side b has
-// the plan's addresses.
-func (d doubled) shared(name string, n *Node, links []*Link) *Node {
-	out := *n
-	twice := map[string]bool{}
-	for i, link := range links {
-		for _, endpoint := range link.Endpoints {
-			if owner, iface := splitEndpoint(endpoint); owner == name {
-				twice[iface] = d.links[i]
-			}
-		}
-	}
-	out.Addresses, out.MAC = onSideA(n.Addresses, twice), onSideA(n.MAC, twice)
-	out.InterfaceAliases = onSides(n.InterfaceAliases, twice)
-	return &out
 }
 
 // onSideA is a map by interfaces, in which those that are there twice have their names on side a.

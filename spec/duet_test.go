@@ -258,3 +258,46 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestSideBHasTheFilesAddresses wherever two interfaces can have them: not next to a node that has interfaces of both sides.
+func TestSideBHasTheFilesAddresses(t *testing.T) {
+	e, err := mustLoad(t, `name: lab
+topology:
+  nodes:
+    gen: {addresses: {tx: [10.0.0.1/24], rx: []}, mac: {tx: "02:00:00:00:00:01"}}
+    one: {app: {kind: route}, addresses: {in: [10.0.0.2/24], out: [10.1.0.1/24], lo: [10.9.0.1/32]}, mac: {in: "02:00:00:00:00:02"}}
+    two: {app: {kind: forward}, addresses: {in: [10.1.0.2/24], out: []}}
+  links:
+    - {name: in, endpoints: ["gen:tx", "one:in"]}
+    - {name: mid, endpoints: ["one:out", "two:in"]}
+    - {name: out, endpoints: ["two:out", "gen:rx"]}
+traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 1000}
+duet:
+  a: {links.mid.kind: veth}
+  b: {links.mid.kind: bridge, nodes.two.addresses.out: [10.5.0.1/24]}
+`).Experiment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(name string) map[string][]string { return e.Topology.Nodes[name].Addresses }
+	for name, want := range map[string]map[string][]string{
+		"gen":   {"tx@a": {"10.0.0.1/24"}, "rx@a": {}, "rx@b": {}},
+		"one@a": {"in": {"10.0.0.2/24"}, "out": {"10.1.0.1/24"}, "lo": {"10.9.0.1/32"}},
+		"one@b": {"out": {"10.1.0.1/24"}, "lo": {"10.9.0.1/32"}},
+		"two@a": {"in": {"10.1.0.2/24"}, "out": {}},
+		"two@b": {"in": {"10.1.0.2/24"}, "out": {"10.5.0.1/24"}},
+	} {
+		if got := of(name); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s has %v, want %v", name, got, want)
+		}
+	}
+	if got, want := e.Duet.Replaced, []Replaced{{"gen:tx@b", []string{"10.0.0.1/24"}}, {"one@b:in", []string{"10.0.0.2/24"}}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("side b cannot have %v, want %v", got, want)
+	}
+	if got, want := e.Duet.ReplacedMACs, []Replaced{{"gen:tx@b", []string{"02:00:00:00:00:01"}}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("side b cannot have %v, want %v", got, want)
+	}
+	if got := e.Topology.Nodes["one@b"].MAC["in"]; got != "02:00:00:00:00:02" {
+		t.Errorf("one@b:in has the MAC address %q", got)
+	}
+}
