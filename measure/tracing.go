@@ -31,25 +31,31 @@ type tracer struct {
 	run      run
 	// polling are the recorder's threads that receive in place of softirqs.
 	polling []result.TracedThread
+	// guests follow the packets in virtual machines.
+	guests []*guestTracer
 
-	mu    sync.Mutex // engines report their start on their own goroutines
-	notes []string
+	mu         sync.Mutex // engines report their start on their own goroutines, and guests too
+	notes      []string
+	guestNotes []string
 }
 
 // begin starts recording.
-func (t *tracer) begin(context.Context) error {
+func (t *tracer) begin(ctx context.Context) error {
 	b, r := t.bench, t.run
 	setup := r.spec.Tracing
 	if setup == nil {
 		setup = &spec.Tracing{Packets: trace.DefaultPackets, Ordinary: trace.DefaultPackets}
 	}
 	cpus, senders := tracedCPUs(r.plan, b.online)
+	stages := b.stages(r, setup)
+	t.followGuests(ctx, stages)
 	var err error
 	if t.recorder, err = trace.Start(trace.Config{
 		CPUs: cpus, Senders: senders, BufferBytes: int64(setup.Buffer),
 		Slowest: min(setup.Packets, r.stream.Outliers), Ordinary: setup.Ordinary,
-		Stages: b.stages(r, setup), CollectOn: collectorCPUs(r.plan, b.online),
+		Stages: stages, CollectOn: collectorCPUs(r.plan, b.online),
 	}); err != nil {
+		t.unfollowGuests()
 		return err
 	}
 	t.addForwarders()
@@ -264,10 +270,15 @@ func pollers(states []receive.State, known []result.TracedThread, threadOf func(
 func (t *tracer) end(_ context.Context, o *observation) error {
 	t.bench.generator.Trace(nil)
 	t.addPollers()
+	guests := t.unfollowGuests()
 	recording, err := t.recorder.Stop()
 	if err != nil {
 		return err
 	}
+	for _, g := range guests {
+		recording.Trace.Stages = append(recording.Trace.Stages, g.Stages...)
+	}
+	recording.Trace.GuestNotes = t.guestNotes
 	recording.Trace.Bystanders = bystanders(recording.Events, recording.Trace.Threads)
 	o.recording = &recording
 	o.traceNotes = append(t.notes, recording.Notes...)

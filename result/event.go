@@ -94,6 +94,8 @@ type Trace struct {
 	StagesEvery int `json:"stages_every,omitempty"`
 	// Stages are the delays between the stages of a packet's path.
 	Stages []StageDelay `json:"stages,omitempty"`
+	// GuestNotes are what a reader of the stages in virtual machines has to know, such as why there are none.
+	GuestNotes []string `json:"guest_notes,omitempty"`
 	// Bystanders are other threads that ran on the recorded CPUs, the longest first; those that could still be found when
 	// the trial had ended.
 	Bystanders []Bystander `json:"bystanders,omitempty"`
@@ -123,13 +125,13 @@ type Loss struct {
 	Mostly EventKind `json:"mostly,omitempty"`
 }
 
-// NotRecorded returns notes for causes.json on what is Missing.
+// NotRecorded returns notes for causes.json on what is Missing, and on guests.
 func (t *Trace) NotRecorded() []string {
 	var notes []string
 	for _, kind := range t.Missing {
 		notes = append(notes, "not recorded: "+kind)
 	}
-	return notes
+	return append(notes, t.GuestNotes...)
 }
 
 // The roles of traced threads.
@@ -156,10 +158,12 @@ type TracedThread struct {
 
 // StageDelay is the time that packets took between two stages of their path.
 type StageDelay struct {
-	From   string      `json:"from"`
-	To     string      `json:"to"`
-	Device string      `json:"device,omitempty"`
-	Delay  Percentiles `json:"delay_ns"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Device string `json:"device,omitempty"`
+	// Guest is the node in whose kernel they are, by its own clock, if it is a virtual machine; empty: the host's kernel.
+	Guest string      `json:"guest,omitempty"`
+	Delay Percentiles `json:"delay_ns"`
 }
 
 // CausesSchema names the format of causes.json.

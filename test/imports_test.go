@@ -114,7 +114,7 @@ var mayImport = map[string][]string{
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client", "kernel/ledger", "kernel/tasks", "fault"}),
 
 	"programs/nines-guest": {"vm/guestagent", "vm/boot"},
-	"programs/nines-node":  {"lab/link", "lab/receive", "busypoll/kbp", "exit", "vm", "vm/guestagent", "kernel/netns", "kernel/signals", "lab/node", "plan", "script/relay"},
+	"programs/nines-node":  {"lab/link", "lab/receive", "busypoll/kbp", "exit", "measure/trace", "vm", "vm/guestagent", "kernel/netns", "kernel/signals", "lab/node", "plan", "script/relay"},
 
 	"programs/nines-script": {"script/wire", "terminal", "terminal/command"},
 

@@ -96,7 +96,7 @@ func (vmRuntime) Seen(Files) Files {
 }
 
 // ScriptRelay is nines-node in the guest.
-func (vmRuntime) ScriptRelay(folder string) []string { return []string{guestNode, "scripts", folder} }
+func (vmRuntime) ScriptRelay(folder string) []string { return []string{GuestNode, "scripts", folder} }
 
 // Sockets are the sockets of the engine and the agent.
 func (vmRuntime) Sockets(p Place, n plan.Node) []string {

@@ -251,13 +251,13 @@ func (p Place) setUpGuest(ctx context.Context, guest *vm.Machine, m Machine) err
 	if err != nil {
 		return err
 	}
-	output, err := inGuest(ctx, guest, input, guestNode, "setup")
+	output, err := inGuest(ctx, guest, input, GuestNode, "setup")
 	if err != nil {
 		return err
 	}
 	if err := m.Record(output); err != nil {
 		return fmt.Errorf("the guest's list of interfaces: %w", err)
 	}
-	_, err = guest.Spawn(ctx, guestagent.Request{Argv: []string{guestNode, "relay"}, Log: "/run/nines-relay.log"})
+	_, err = guest.Spawn(ctx, guestagent.Request{Argv: []string{GuestNode, "relay"}, Log: "/run/nines-relay.log"})
 	return err
 }

@@ -17,9 +17,9 @@ const (
 	guestEngineLog    = "/run/nines-engine.log"
 	// GuestEnginePort is the virtio-serial port that leads to the socket.
 	GuestEnginePort = "nines.engine"
-	// guestEngine and guestNode are the programs nines-engine and nines-node.
+	// guestEngine and GuestNode are the programs nines-engine and nines-node.
 	guestEngine = containerFolder + "/nines-engine"
-	guestNode   = containerFolder + "/nines-node"
+	GuestNode   = containerFolder + "/nines-node"
 	// GuestPoller is nines-poller, and GuestCache has what is built for the guest's kernel (NINES_CACHE_DIR).
 	GuestPoller = containerFolder + "/nines-poller"
 	GuestCache  = containerFolder + "/cache"

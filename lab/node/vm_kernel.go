@@ -117,7 +117,7 @@ func guestFiles(kernel string) ([]guestimage.File, error) {
 		// An image may have no program to load the modules of its devices.
 		{Name: strings.TrimPrefix(containerFolder, "/") + "/modprobe", Target: "busybox"},
 	}
-	for _, name := range []string{guestEngine, guestNode, GuestScript, GuestPoller} {
+	for _, name := range []string{guestEngine, GuestNode, GuestScript, GuestPoller} {
 		program, err := Program(filepath.Base(name))
 		if err != nil {
 			return nil, err

@@ -97,5 +97,5 @@ func (vmRuntime) Ask(ctx context.Context, p Place, r *Running, verb string, inpu
 		return nil, err
 	}
 	defer guest.Close()
-	return inGuest(ctx, guest, input, guestNode, verb)
+	return inGuest(ctx, guest, input, GuestNode, verb)
 }

@@ -25,6 +25,6 @@ func (vmRuntime) StartSSH(ctx context.Context, p Place, r *Running, files map[st
 			return err
 		}
 	}
-	_, err = guest.Spawn(ctx, guestagent.Request{Argv: []string{guestNode, "sshd", "--address", address, "--folder", containerAccess}, Log: guestSSHLog})
+	_, err = guest.Spawn(ctx, guestagent.Request{Argv: []string{GuestNode, "sshd", "--address", address, "--folder", containerAccess}, Log: guestSSHLog})
 	return err
 }

@@ -52,6 +52,11 @@ func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, optio
 	return node.RuntimeOf(n).Command(ctx, l.Place(initPath), n, r, EntryFor(n, argv, options))
 }
 
+// InsideCommand makes a command that runs a verb of nines-node inside a virtual machine.
+func (l *Lab) InsideCommand(ctx context.Context, nodeName, verb string) (*exec.Cmd, error) {
+	return l.Command(ctx, nodeName, []string{node.GuestNode, verb}, ExecOptions{})
+}
+
 // EntryFor is a command of a node, with the environment and the CPUs that the options give it.
 func EntryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
 	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs, Engine: options.Engine, User: options.User, InGroup: options.InGroup, Scheduling: options.Scheduling}

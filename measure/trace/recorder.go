@@ -231,6 +231,7 @@ func (r *Recorder) recording() Recording {
 	}
 	sortEvents(out.Events)
 	if r.config.Stages != nil {
+		r.tables.noteDelays(r.names, r.delays) // of devices that no kept record names
 		out.Trace.Stages = stageDelays(r.delays, r.names)
 		out.Trace.StagesEvery = max(r.config.Stages.Every, 1)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -80,6 +81,15 @@ func (t tables) noteDevice(n *names, id uint64) {
 		n.devices[id] = text(entry[8:24])
 		if node := t.nodes[uint32(id>>32)]; node != "" {
 			n.devices[id] = node + ":" + n.devices[id]
+		}
+	}
+}
+
+// noteDelays looks up the devices of delays.
+func (t tables) noteDelays(n *names, raw []byte) {
+	for one := range slices.Chunk(raw, delayBytes) {
+		if len(one) == delayBytes {
+			t.noteDevice(n, decodeDelay(one).device)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Command nines-node connects a virtual machine with its node. In the guest it sets up the
 // interfaces (setup) and their receive modes (receive), prints what they are (inspect) and what receives there
-// (received), joins the engine's control socket to a virtio-serial port (relay), lets scripts reach nines (scripts),
+// (received), follows packets through the kernel (stages), joins the engine's control socket to a virtio-serial port (relay), lets scripts reach nines (scripts),
 // and people log in (sshd). On the host it runs a command in the guest (enter): it
 // stands for that command, as nines-init does for other nodes, with its input, output,
 // terminal and exit code.
@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/receive"
+	"nines.dev/nines/measure/trace"
 )
 
 const usage = `usage: nines-node enter --machine FILE [--group] [--dir DIR] [--env NAME=VALUE]... -- COMMAND [ARGUMENT]...
@@ -21,6 +22,7 @@ const usage = `usage: nines-node enter --machine FILE [--group] [--dir DIR] [--e
        nines-node inspect
        nines-node receive < NODE
        nines-node received < RECORDS
+       nines-node stages < PACKETS
        nines-node relay
        nines-node scripts FOLDER
        nines-node sshd --address ADDRESS:PORT --folder FOLDER
@@ -51,6 +53,8 @@ func main() {
 		err = setUpReceiving(os.Stdin, os.Stdout)
 	case receive.GuestNow:
 		err = received(os.Stdin, os.Stdout)
+	case trace.GuestVerb:
+		err = trace.FollowInside(os.Stdin, os.Stdout)
 	case "relay":
 		err = relay()
 	case "sshd":

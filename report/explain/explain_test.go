@@ -162,6 +162,16 @@ func TestStages(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
+	s.Stages = append(s.Stages, result.StageDelay{From: "stack", To: "read", Device: "dut:eth0", Guest: "dut", Delay: result.Percentiles{Max: &most, Count: 500}})
+	out.Reset()
+	if err := WriteTable(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"WHERE", "host       dut:eth0  qdisc  driver", "guest dut  dut:eth0  stack  read", "each by its own clock"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
 }
 
 // TestBystandersAreToldApart: a thread's name is that of many processes.

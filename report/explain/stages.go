@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/result"
@@ -14,7 +15,11 @@ func writeStages(out *strings.Builder, stages []result.StageDelay, every int) {
 	if len(stages) == 0 {
 		return
 	}
+	guests := slices.ContainsFunc(stages, func(s result.StageDelay) bool { return s.Guest != "" })
 	t := &terminal.Table{}
+	if guests {
+		t.Words("WHERE")
+	}
 	t.Words("DEVICE")
 	t.Words("FROM")
 	t.Words("TO")
@@ -24,14 +29,30 @@ func writeStages(out *strings.Builder, stages []result.StageDelay, every int) {
 	}
 	for _, s := range stages {
 		d := s.Delay
-		t.Row(terminal.Plain(s.Device), s.From, s.To, fmt.Sprint(d.Count), microsOf(d.P50), microsOf(d.P99), microsOf(d.P999), microsOf(d.Max))
+		row := []any{terminal.Plain(s.Device), s.From, s.To, fmt.Sprint(d.Count), microsOf(d.P50), microsOf(d.P99), microsOf(d.P999), microsOf(d.Max)}
+		if guests {
+			row = append([]any{whereOf(s)}, row...)
+		}
+		t.Row(row...)
 	}
 	of := "every packet"
 	if every > 1 {
 		of = fmt.Sprintf("one packet in %d", every)
 	}
-	fmt.Fprintf(out, "\nThe way through this kernel, of %s:\n", of)
+	kernel := "this kernel"
+	if guests {
+		kernel = "the host's kernel and the guests', each by its own clock"
+	}
+	fmt.Fprintf(out, "\nThe way through %s, of %s:\n", kernel, of)
 	_ = t.Write(out, terminal.Style{}) // cannot fail
+}
+
+// whereOf says in whose kernel a stage is.
+func whereOf(s result.StageDelay) string {
+	if s.Guest == "" {
+		return "host"
+	}
+	return "guest " + terminal.Plain(s.Guest)
 }
 
 func microsOf(ns *int64) string {

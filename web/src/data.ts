@@ -404,6 +404,7 @@ export interface StageDelay {
   from: string;
   to: string;
   device?: string;
+  guest?: string;
   delay_ns: Percentiles;
 }
 
@@ -431,6 +432,7 @@ export interface Recorder {
   missing?: string[];
   stages_every?: number;
   stages?: StageDelay[];
+  guest_notes?: string[];
   bystanders?: Bystander[];
 }
 

@@ -147,6 +147,7 @@ function stageTable(rows: () => Row<StageDelay>[]): Table {
   return table<Row<StageDelay>>({
     id: "stage-table", caption: "Stages of a packet's way through the kernel", rows,
     columns: [...trialColumns<StageDelay>(),
+      { title: "where", words: true, hint: "In whose kernel, by its own clock", cell: ({ row }) => words(row.guest ? `guest ${row.guest}` : "host") },
       { title: "from", words: true, cell: ({ row }) => words(row.from) },
       { title: "to", words: true, cell: ({ row }) => words(row.to) },
       { title: "device", words: true, cell: ({ row }) => words(row.device ?? "") },
