@@ -11,6 +11,7 @@ import (
 
 // The names of the features, for NodeFeatureRules: the part before the dot names their owner.
 const (
+	featurePrefix  = "nines."
 	featureKernel  = "nines.kernel"
 	featureCPU     = "nines.cpu"
 	featureMemory  = "nines.memory"

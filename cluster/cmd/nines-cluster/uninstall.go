@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"nines.dev/nines/cluster/agent"
+	"nines.dev/nines/cluster/agent/discovery"
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/terminal"
@@ -30,20 +31,24 @@ func newUninstallCommand() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Remove from a cluster what the agents and drivers have written, after their manifests",
 		Long: `Remove from a cluster what agents and drivers of ports have written and what stays without
-them: labels and conditions of nodes, ResourceSlices, and NodeLatency objects. Delete the
-manifests first: while an agent or a driver runs, it writes them again, so the command
-refuses.`,
+them: labels and conditions of nodes, ResourceSlices, NodeLatency objects, and the agents'
+NodeFeature objects for Node Feature Discovery. Delete the manifests first: while an agent or
+a driver runs, it writes them again, so the command refuses.`,
 		Example: `  kubectl delete -k cluster/deploy/ports -k cluster/deploy
   nines cluster uninstall --kubeconfig ~/.kube/config --dry-run
   nines cluster uninstall --kubeconfig ~/.kube/config`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, kube, objects, err := access.clients()
+			config, kube, objects, err := access.clients()
+			if err != nil {
+				return err
+			}
+			nfd, err := discovery.NewNFD(config, metav1.NamespaceAll)
 			if err != nil {
 				return err
 			}
 			say := func(what string) { terminal.Println(c.OutOrStdout(), what) }
-			return uninstall{kube, objects, dry, say}.run(c.Context())
+			return uninstall{kube, objects, nfd, dry, say}.run(c.Context())
 		},
 	}
 	c.Flags().StringVar(&access.kubeconfig, "kubeconfig", "", "how to reach the API server (default: as a pod does)")
@@ -55,6 +60,7 @@ refuses.`,
 type uninstall struct {
 	kube    kubernetes.Interface
 	objects *client.Client
+	nfd     *discovery.NFD
 	dry     bool
 	say     func(string)
 }
@@ -79,7 +85,7 @@ func (u uninstall) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(u.slices(ctx), u.figures(ctx))
+	return errors.Join(u.slices(ctx), u.figures(ctx), u.features(ctx))
 }
 
 // clear removes the labels and conditions of a node.
@@ -160,6 +166,25 @@ func (u uninstall) figures(ctx context.Context) error {
 		}
 		if err := u.objects.Delete(ctx, f.Name); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete the figures of node %s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// features removes what the agents have told Node Feature Discovery. Its master then removes the labels that it has made
+// of that.
+func (u uninstall) features(ctx context.Context) error {
+	own, err := u.nfd.Own(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range own {
+		u.say(fmt.Sprintf("nodefeature %s/%s", own[i].Namespace, own[i].Name))
+		if u.dry {
+			continue
+		}
+		if err := u.nfd.Remove(ctx, &own[i]); err != nil {
+			return err
 		}
 	}
 	return nil
