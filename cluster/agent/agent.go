@@ -250,7 +250,7 @@ func (a *Agent) within(ctx context.Context, tier measure.Tier) (bool, *obstacle,
 	why, err := a.quietly(ctx,
 		func() error { return a.Account.Take(time.Now(), a.Budget, tier, a.Load) },
 		func(ctx context.Context) (err error) {
-			busy := a.Watch(tier.Spins())
+			busy := a.Watch(ctx, tier.Spins())
 			if trial, err = a.Runner.Run(ctx, tier, a.Load); busy() {
 				trial.Disturb("the node")
 			}

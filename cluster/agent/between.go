@@ -144,7 +144,7 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer, over *peer.Netwo
 	why, err := a.quietly(ctx,
 		func() error { return a.Account.TakeRoundTrip(time.Now(), a.Budget, to.Node, a.Load) },
 		func(ctx context.Context) (err error) {
-			busy := a.Watch(0)
+			busy := a.Watch(ctx, 0)
 			if trial, err = a.Between.Meter.Measure(ctx, to, over, a.Load); busy() {
 				trial.Disturb("the node")
 			}

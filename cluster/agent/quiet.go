@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -76,19 +75,6 @@ func (a *Agent) meter() (settle func()) {
 		if after, err := a.Used(); err == nil {
 			a.Account.Settle(after - before)
 		}
-	}
-}
-
-// Watch begins to watch how busy the node is during a trial, of which so many threads spin. The function that it returns
-// reports whether it was too busy for one.
-func (a *Agent) Watch(spinning int) func() bool {
-	before, err := cputime.Now()
-	return func() bool {
-		if err != nil {
-			return false // nothing is known
-		}
-		idle, err := before.IdleSince()
-		return err == nil && measure.Busy(idle+float64(spinning)/float64(runtime.NumCPU()), a.Idle) != ""
 	}
 }
 

@@ -126,7 +126,7 @@ func TestPart(t *testing.T) {
 		server := &Server{
 			Node: "n2", Probes: probesOf(t, "n2"), Engine: path, Port: echoPort, Slot: measure.NewSlot(), Answered: func(string) {},
 			Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return two, nil }},
-			Watch:  func() func() bool { return func() bool { return false } },
+			Watch:  func(context.Context) func() bool { return func() bool { return false } },
 			Fit: func(ctx context.Context, _ string, _ measure.Load) (context.Context, func(), error) {
 				return ctx, func() {}, nil
 			},

@@ -102,8 +102,8 @@ type Server struct {
 	// Node is this node's name, and Probes makes its ports on pod networks; nil for none.
 	Node   string
 	Probes *Probes
-	// Watch begins to watch whether the node is busy; the function that it returns tells.
-	Watch func() func() bool
+	// Watch begins to watch whether the node is busy, until the context ends; the function that it returns tells.
+	Watch func(context.Context) func() bool
 	// Answered is called with "granted" or the reason of a refusal, for counting.
 	Answered func(result string)
 
@@ -205,7 +205,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 		refuse(http.StatusInternalServerError, "failed", err.Error())
 		return
 	}
-	started.done, started.settle, started.busy = done, settle, s.Watch()
+	started.done, started.settle, started.busy = done, settle, s.Watch(fit)
 	s.lock.Lock()
 	s.now = started
 	// The caller may disappear without ending it.

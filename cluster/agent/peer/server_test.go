@@ -41,7 +41,7 @@ func serve(t *testing.T, agents ...Peer) *served {
 	s.Server = &Server{
 		Slot: measure.NewSlot(), Answered: func(result string) { s.results = append(s.results, result) },
 		Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return agents, nil }},
-		Watch:  func() func() bool { return func() bool { return true } },
+		Watch:  func(context.Context) func() bool { return func() bool { return true } },
 		Fit: func(ctx context.Context, _ string, load measure.Load) (fit context.Context, settle func(), _ error) {
 			s.charged = append(s.charged, load)
 			fit, s.disturb = context.WithCancelCause(ctx)

@@ -233,7 +233,7 @@ func (a agentCall) between(ctx context.Context, running *agent.Agent, agentPort 
 		Meter: peer.Meter{Engine: engine, AgentPort: agentPort, Probes: probes}, Agents: agents, Most: a.peers, Probes: probes,
 	}
 	return &peer.Server{
-		Node: a.node, Probes: probes, Engine: engine, Port: int(a.echoPort), Slot: running.Slot, Agents: agents, Fit: running.FitFor, Watch: func() func() bool { return running.Watch(0) }, Answered: running.Metrics.Answered,
+		Node: a.node, Probes: probes, Engine: engine, Port: int(a.echoPort), Slot: running.Slot, Agents: agents, Fit: running.FitFor, Watch: func(ctx context.Context) func() bool { return running.Watch(ctx, 0) }, Answered: running.Metrics.Answered,
 	}, nil
 }
 
