@@ -61,8 +61,9 @@ setup-cluster: setup
 	@hack/setup/install.sh cluster
 	@$(MAKE) bpf
 	@hack/setup/cluster.sh
-## setup-switches: build Snabb, outside of the checkout, for the tests with the real program
+## setup-switches: build Snabb and VPP, outside of the checkout, for links of these kinds (20 minutes of CPU)
 setup-switches: setup
+	@hack/setup/install.sh switches
 	@hack/setup/switches.sh
 ## setup-dpdk-examples: build DPDK's l2fwd and l3fwd, for examples/devices
 setup-dpdk-examples:
