@@ -146,7 +146,7 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureVXLAN:      {"use a kernel with CONFIG_VXLAN", "links of kind veth, bridge and xdp work"},
 	FeatureQEMU:       {qemuversion.Remedy, "nodes with runtime: host, netns and lxc work"},
 	FeatureTestpmd:    {"apt-get install dpdk-dev", "links of kind switch work"},
-	FeatureVPP:        {"install vpp from packagecloud.io/fdio", "links of kind switch and testpmd work"},
+	FeatureVPP:        {"install vpp from packagecloud.io/fdio, or in a checkout: make setup-switches, and its folder in PATH", "links of kind switch and testpmd work"},
 
 	FeatureThreadedNAPI:     {"use Linux 5.12 or newer", "rx: interrupt and awake work"},
 	FeatureBusyPoll:         {"use Linux 6.9 or newer with CONFIG_NET_RX_BUSY_POLL, or Debian's 6.1 or 6.12, which take the module of busypoll/kmod/kbp", "rx: interrupt, awake and threaded work"},
@@ -156,7 +156,7 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureIRQSuspend:       {"use Linux 6.13 or newer with CONFIG_NET_RX_BUSY_POLL", "wait: busy_poll works with rx: interrupt"},
 	FeatureLivepatch:        {"use a kernel with CONFIG_LIVEPATCH, as Debian's are", "polling: {mechanism: auto} takes what this kernel has"},
 
-	FeatureSnabb: {"build it from github.com/snabbco/snabb and put it into PATH", "links of kind switch and testpmd work"},
+	FeatureSnabb: {"build it from github.com/snabbco/snabb and put it into PATH (in a checkout: make setup-switches)", "links of kind switch and testpmd work"},
 }
 
 // WayToGet names a feature, and says how to get it where there is a way.

@@ -100,4 +100,4 @@ for switch in "$@"; do
 		ln -sfn "$built/$program" "$cache/${program##*/}"
 	done
 done
-echo "setup: $* are in $cache; what is to use them has that in PATH"
+echo "setup: built into $cache: $*; put this folder into PATH"

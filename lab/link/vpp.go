@@ -14,7 +14,7 @@ import (
 
 const vppProgram = "vpp"
 
-const vppRemedy = "install FD.io's packages vpp and vpp-plugin-core (packagecloud.io/fdio), or choose another link kind"
+const vppRemedy = "install FD.io's packages vpp and vpp-plugin-core (packagecloud.io/fdio), or build it (in a checkout: make setup-switches), or choose another link kind"
 
 // vppPrograms are the paths of VPP's programs.
 type vppPrograms struct{ vpp, vppctl, unshare string }
