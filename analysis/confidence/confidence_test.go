@@ -222,7 +222,7 @@ func TestBeyondMedian(t *testing.T) {
 			t.Errorf("of %d values %d, want %d", n, got, want)
 		}
 	}
-	for _, n := range []int{6, 9, 12, 40, 1001} {
+	for _, n := range []int{6, 9, 12, 40, 1001, 5000} {
 		outside := func(left int) float64 { return 2 * binomialCDF(uint64(n), 0.5, uint64(left)) }
 		if left := BeyondMedian(n); outside(left) > 1-Level || outside(left+1) <= 1-Level {
 			t.Errorf("of %d values %d are left out at an end: outside in %g of cases, and of one more in %g", n, left, outside(left), outside(left+1))

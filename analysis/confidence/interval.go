@@ -3,6 +3,8 @@ package confidence
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Level is the default confidence level of intervals.
@@ -87,13 +89,10 @@ func finite(values []float64) bool {
 // BeyondMedian is how many of n values may be left out at either end so that the range of the others still contains the
 // median of a continuous distribution with a chance of Level: 0 of 6, 1 of 9, 2 of 12. The number of values below the median
 // is binomial, with n draws and a chance of one half (David and Nagaraja, Order Statistics, 2003, section 7.1).
-func BeyondMedian(n int) int {
-	chance := math.Pow(2, float64(-n)) // that exactly `left` values are below the median
-	for left, outside := 0, 2*chance; ; left++ {
-		chance *= float64(n-left) / float64(left+1)
-		outside += 2 * chance
-		if outside > 1-Level || 2*(left+1) >= n {
-			return left
-		}
+func BeyondMedian(n int) (left int) {
+	below := distuv.Binomial{N: float64(n), P: 0.5}
+	for 2*(left+1) < n && 2*below.CDF(float64(left+1)) <= 1-Level {
+		left++
 	}
+	return left
 }
