@@ -53,7 +53,7 @@ func benchCluster(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
 	runs := schedulerRuns{}
-	for range clusterRounds {
+	for round := range clusterRounds {
 		for _, scheduler := range clusterRound {
 			cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", "^BenchmarkScheduling$/^"+scheduler+"$", "-test.benchtime", "1x", "-test.timeout", "1h", "-data-items-dir", kept)
 			cmd.Dir = filepath.Join(root, "cluster", "scheduler", "perf")
@@ -68,6 +68,8 @@ func benchCluster(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 			if err := runs.add(scheduler, text, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()); err != nil {
 				return nil, err
 			}
+			pods := runs[scheduler].pods
+			fmt.Fprintf(os.Stderr, "  round %d of %d: %s, %.1f pods/s\n", round+1, clusterRounds, scheduler, pods[len(pods)-1])
 		}
 	}
 	return runs.rows(), nil
