@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/expect"
+	"nines.dev/nines/report/figure"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -15,7 +16,7 @@ func (f *file) check(c Claim) {
 	f.required(c.Source, "source")
 	f.required(c.Text, "claim")
 	if !slices.Contains(Kinds(), c.Kind) {
-		f.fail("kind", fmt.Sprintf("unknown kind %q", c.Kind), terminal.Listed(kindNames()), "")
+		f.fail("kind", fmt.Sprintf("unknown kind %q", c.Kind), terminal.Listed(named(Kinds())), "")
 	}
 	switch judged := c.Measure != nil || len(c.Data) > 0; {
 	case c.Measure != nil && len(c.Data) > 0:
@@ -51,8 +52,8 @@ func (f *file) check(c Claim) {
 	}
 }
 
-func kindNames() (names []string) {
-	for _, k := range Kinds() {
+func named[T ~string](kinds []T) (names []string) {
+	for _, k := range kinds {
 		names = append(names, string(k))
 	}
 	return names
@@ -80,11 +81,15 @@ func (f *file) measure(c Claim) {
 		f.fail("quick.takes", "is missing", "", "say about how long it takes, such as 20s")
 	}
 	for _, quick := range []bool{false, true} {
+		var runs []spec.Run
 		experiment, err := Run{Claims: []Claimed{{&Paper{}, &c}}}.Experiment(quick)
 		if err == nil {
-			_, err = experiment.Runs()
+			runs, err = experiment.Runs()
 		}
 		if err == nil {
+			if !f.figure(c, runs) {
+				return
+			}
 			continue
 		}
 		key := "measure"
@@ -98,4 +103,26 @@ func (f *file) measure(c Claim) {
 		f.fail(key, err.Error(), "", "")
 		return
 	}
+}
+
+// figure says whether the page can draw of the runs what the claim asks for.
+func (f *file) figure(c Claim, runs []spec.Run) bool {
+	switch kind := figure.Kind(c.Figure); {
+	case c.Figure == "":
+	case !slices.Contains(figure.Kinds(), kind):
+		f.fail("figure", fmt.Sprintf("unknown kind %q", c.Figure), terminal.Listed(named(figure.Kinds())), "")
+		return false
+	case kind == figure.Latency && !loads(runs):
+		f.fail("figure", "latency is drawn over rates or frame sizes, and the experiment has one of each", "", "leave figure out: the page then has the percentiles of each value")
+		return false
+	}
+	return true
+}
+
+// loads reports whether the runs have several rates or frame sizes.
+func loads(runs []spec.Run) bool {
+	return slices.ContainsFunc(runs, func(r spec.Run) bool {
+		first, traffic := runs[0].Experiment.Traffic, r.Experiment.Traffic
+		return first != nil && traffic != nil && (traffic.RatePPS != first.RatePPS || traffic.RateBits != first.RateBits || traffic.RateOfMaximum != first.RateOfMaximum || traffic.FrameBytes != first.FrameBytes)
+	})
 }

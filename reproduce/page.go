@@ -8,7 +8,9 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"nines.dev/nines/expect"
 	"nines.dev/nines/report/figure"
 	"nines.dev/nines/result"
 )
@@ -59,11 +61,24 @@ func (c *pageClaim) measured(dir string) (*figure.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := figure.HDR
+	o := figure.Options{Kind: figure.HDR}
 	if c.Figure != "" {
-		kind = figure.Kind(c.Figure)
+		o.Kind = figure.Kind(c.Figure)
 	}
-	return figure.Of([]figure.Input{{Result: r}}, figure.Options{Kind: kind})
+	o.Percentile, o.Undisturbed = c.latency()
+	return figure.Of([]figure.Input{{Result: r}}, o)
+}
+
+// latency is the latency that the claim is about, by its name in summary.json, and whether it is that without the host's
+// interruptions; empty: none.
+func (c *pageClaim) latency() (name string, undisturbed bool) {
+	for _, text := range c.Holds {
+		e, err := expect.Parse(text)
+		if err == nil && e.Subject.Dimension() == expect.Time && e.Subject.Intervals == "" {
+			return strings.ReplaceAll(e.Subject.Figure, ".", "_"), e.Subject.Undisturbed
+		}
+	}
+	return "", false
 }
 
 // published is the figure of the published percentiles below a folder.

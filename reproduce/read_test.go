@@ -55,6 +55,9 @@ func TestWrongFiles(t *testing.T) {
 		"no time":                  {rightPaper, strings.Replace(rightClaim, ", takes: 1m", "", 1), "measure.takes: is missing"},
 		"a wrong time":             {rightPaper, strings.Replace(rightClaim, "1m}", "soon}", 1), "is no time"},
 		"a colon in a text":        {rightPaper, rightClaim + "differs:\n  - one: two\n", `doe2020/fast.yaml:8:5: is no text; quote a text that contains ": "`},
+		"an unknown figure":        {rightPaper, rightClaim + "figure: bars\n", `doe2020/fast.yaml:7:1: figure: unknown kind "bars"; allowed: `},
+		"a figure of one load":     {rightPaper, rightClaim + "figure: latency\n", "doe2020/fast.yaml:7:1: figure: latency is drawn over rates or frame sizes"},
+		"a figure of two loads":    {rightPaper, strings.Replace(rightClaim, "takes", `set: ["sweep.traffic.rate_pps=[1k, 2k]"], takes`, 1) + "figure: latency\n", ""},
 		"no YAML":                  {rightPaper, "source: [", "not valid YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
