@@ -159,6 +159,7 @@ func TestDownLeavesForeignFilesInALab(t *testing.T) {
 // TestADamagedJournalIsNotChangedButUndone: who changes the lab is told the line, and down names it, undoes the other
 // steps, and exits with 1.
 func TestADamagedJournalIsNotChangedButUndone(t *testing.T) {
+	labtest.UsualNice(t)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	s := state.Of("tbdamaged")
 	dir := filepath.Join(t.TempDir(), "made")
@@ -201,6 +202,7 @@ func TestADamagedJournalIsNotChangedButUndone(t *testing.T) {
 
 // TestDownAllGoesOn: a lab that another process holds does not keep the others up.
 func TestDownAllGoesOn(t *testing.T) {
+	labtest.UsualNice(t)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	for _, name := range []string{"tba", "tbb", "tbc"} {
 		s := state.Of(name)

@@ -33,6 +33,8 @@ type tracer struct {
 	polling []result.TracedThread
 	// guests follow the packets in virtual machines.
 	guests []*guestTracer
+	// spaces are the network namespaces of nodes in which packets are followed; nil: none are.
+	spaces map[uint32]string
 
 	mu         sync.Mutex // engines report their start on their own goroutines, and guests too
 	notes      []string
@@ -61,6 +63,7 @@ func (t *tracer) begin(ctx context.Context) error {
 	t.addForwarders()
 	t.addPrograms()
 	t.addPollers()
+	t.followPrograms(stages)
 	b.generator.Trace(&traffic.Tracing{Ordinary: setup.Ordinary, Notices: noticesRoom, Started: t.started})
 	return nil
 }
@@ -279,6 +282,7 @@ func (t *tracer) end(_ context.Context, o *observation) error {
 		recording.Trace.Stages = append(recording.Trace.Stages, g.Stages...)
 	}
 	recording.Trace.GuestNotes = t.guestNotes
+	recording.Trace.Threads = append(recording.Trace.Threads, t.services(recording)...)
 	recording.Trace.Bystanders = bystanders(recording.Events, recording.Trace.Threads)
 	o.recording = &recording
 	o.traceNotes = append(t.notes, recording.Notes...)

@@ -141,6 +141,8 @@ const (
 	RoleForwarder = "forwarder"
 	RoleProgram   = "program"
 	RolePoller    = "poller"
+	// RoleService is a thread of a program of the user's that was seen with the packets.
+	RoleService = "service"
 )
 
 // TracedThread is a thread that handles the packets of a trial.

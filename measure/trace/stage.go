@@ -46,6 +46,17 @@ func EveryAt(pps float64) int {
 // stages are enum stage of bpf/record.h: the places on a packet's path through the kernel.
 var stages = []string{"send", "qdisc", "driver", "stack", "wake", "run", "read"}
 
+// Those of them that show which thread has a packet.
+const (
+	stageQdisc  = 1
+	stageDriver = 2
+	stageWake   = 4
+	stageRead   = 6
+)
+
+// Leaves reports whether a packet leaves by a device at a stage with this name.
+func Leaves(stage string) bool { return stage == stages[stageQdisc] || stage == stages[stageDriver] }
+
 // stageName is the stage with its device, if it has one.
 func stageName(stage uint16, device string, has bool) string {
 	name := nameOf(stages, uint64(stage))

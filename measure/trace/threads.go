@@ -70,6 +70,36 @@ func ThreadOf(tid int) (Thread, bool) {
 	return parseStatus(string(text))
 }
 
+// ThreadsIn returns the threads of the programs in network namespaces, each with the name that its namespace has, but not
+// those of nines.
+func ThreadsIn(spaces map[uint32]string) map[string][]Thread {
+	list := make(map[string][]Thread)
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return list
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if name, ours := spaces[NetNamespace(pid)]; ours {
+			for _, t := range Threads(pid) {
+				if !strings.HasPrefix(t.Name, "nines-") && !t.OfKernel() {
+					list[name] = append(list[name], t)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// OfKernel reports whether it is a thread of the kernel, which has no program.
+func (t Thread) OfKernel() bool {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(t.PID), "cmdline"))
+	return err == nil && len(text) == 0
+}
+
 // parseStatus reads /proc/PID/task/TID/status (proc_pid_status(5)).
 func parseStatus(text string) (Thread, bool) {
 	t := Thread{CPU: -1}

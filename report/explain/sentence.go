@@ -104,6 +104,8 @@ func whose(trace *result.Trace, cpu int) string {
 		}
 		role := "the " + t.Role + "'s"
 		switch {
+		case t.Role == result.RoleService:
+			role = fmt.Sprintf("that of `%s` in %s", t.Name, t.Node)
 		case t.Role != result.RoleSender && t.Role != result.RoleReceiver && t.Node != "":
 			role = "the " + t.Role + " " + t.Node + "'s"
 		case t.Role == result.RoleProgram && t.Link != "":
