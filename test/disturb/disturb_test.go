@@ -438,7 +438,8 @@ func TestWrongCalls(t *testing.T) {
 func TestPatternsSpaceTheStarts(t *testing.T) {
 	for pattern, want := range map[string][2]float64{"constant": {0, 0.2}, "poisson": {0.2, 0.6}, "bursts": {0.6, 0.95}} {
 		const period = 20 * time.Millisecond
-		out, err := exec.Command(program(t), "--kind", "spin", "--count", "60", "--length", "100us", "--period", period.String(), "--pattern", pattern).Output()
+		out, err := exec.Command(program(t), "--kind", "spin", "--count", "60", "--length", "100us", "--period", period.String(), "--pattern", pattern,
+			"--priority", strconv.Itoa(labtest.Nice(t, 0))).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
