@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/measure/trace"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 )
 
@@ -35,7 +36,11 @@ func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 	list := carrying(carriers, t.programThread)
 	var programs map[string][]trace.Thread
 	for _, node := range t.run.plan.Nodes {
-		if len(node.Services) == 0 || node.Apart() || carriesPackets(list, node.Name) || leaves(recording, node.Name) {
+		if len(node.Services) == 0 || node.Apart() || !onPath(t.run.plan, node.Name) || carriesPackets(list, node.Name) || leaves(recording, node.Name) {
+			continue
+		}
+		if t.spaces == nil {
+			t.note("tracing.stages is false: which threads of the programs in %s carry the packets is not known, nor what keeps them from it", node.Name)
 			continue
 		}
 		if programs == nil {
@@ -52,12 +57,18 @@ func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 	return list
 }
 
+// onPath reports whether a node lies between the ends of the stream that is followed: in a duet, that of side a.
+func onPath(p *plan.Plan, node string) bool {
+	return node != p.Traffic.From.Node && node != p.Traffic.To.Node &&
+		slices.ContainsFunc(p.Traffic.Path, func(at string) bool { return strings.HasPrefix(at, node+":") })
+}
+
 func carriesPackets(list []result.TracedThread, node string) bool {
 	return slices.ContainsFunc(list, func(t result.TracedThread) bool { return t.Node == node })
 }
 
-// programThread is a thread of a program in a node; false if it has ended, or belongs to another program: where switches of threads
-// are missing, the events name the wrong one.
+// programThread is a thread of a program in a node; false if it has ended, or belongs to another program: where switches of
+// threads are missing, the events name the wrong one.
 func (t *tracer) programThread(c trace.Carrier) (trace.Thread, bool) {
 	thread, alive := trace.ThreadOf(c.TID)
 	return thread, alive && !thread.OfKernel() && t.spaces[trace.NetNamespace(thread.PID)] == c.Node

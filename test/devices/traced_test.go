@@ -65,6 +65,16 @@ func TestTheThreadsThatCarryPacketsAreKnown(t *testing.T) {
 	}
 }
 
+// TestWithoutStagesTheThreadsAreNotKnown, and the trial says so.
+func TestWithoutStagesTheThreadsAreNotKnown(t *testing.T) {
+	details, _ := traced(t, "c-forwarder", "tracing={stages: false}")
+	if found := services(details); len(found) > 0 || !slices.ContainsFunc(details.Notes, func(note string) bool {
+		return strings.Contains(note, "which threads of the programs in dut carry the packets is not known")
+	}) {
+		t.Errorf("%+v, %q", found, details.Notes)
+	}
+}
+
 // TestWhatKeepsAProgramFromItsPacketsIsNamed: a thread of a higher priority takes the CPU of a user's forwarder for 20 ms at
 // a time, and most of the slowest packets wait for that.
 func TestWhatKeepsAProgramFromItsPacketsIsNamed(t *testing.T) {
