@@ -55,6 +55,25 @@ func TestARetriedTrialBeginsOnce(t *testing.T) {
 	}
 }
 
+// TestATrialThatIsTooLateIsTriedAgain, but not for ever, and no other error is.
+func TestATrialThatIsTooLateIsTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		errno       string
+		late, tries int
+	}{{"ETIME", 0, 1}, {"ETIME", 1, 2}, {"ETIME", startTries - 1, startTries}, {"ETIME", startTries, startTries}, {"EINVAL", 1, 1}} {
+		tries := 0
+		_, err := untilReady(func(try int) (Outcome, error) {
+			if tries++; try < c.late {
+				return Outcome{}, fmt.Errorf("node a: %w", &client.Error{Errno: c.errno})
+			}
+			return Outcome{}, nil
+		})
+		if tries != c.tries || (err != nil) != (c.late >= tries) {
+			t.Errorf("%+v: %d tries, %v", c, tries, err)
+		}
+	}
+}
+
 // TestCtrlCOfATrialThatIsTooLateInterruptsIt: what a busy host made of the start is no error for who ends it.
 func TestCtrlCOfATrialThatIsTooLateInterruptsIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -21,8 +21,8 @@ import (
 // calibrate their clock, which takes 200 ms in the first trial, and to set up their memory.
 const pairLead = 600 * time.Millisecond
 
-// pairLeadMax is the longest lead to try if an engine was not ready in time.
-const pairLeadMax = 8 * pairLead
+// startTries is how often to start a trial whose engines were not ready in time. Each lead of a pair is twice the one before.
+const startTries = 4
 
 // Generator is the engines of a trial's streams, with their ports open.
 type Generator struct {
@@ -279,6 +279,22 @@ func (g *Generator) Probe(ctx context.Context, stream spec.Traffic) (Outcome, er
 }
 
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, telling *telling) (Outcome, error) {
+	return untilReady(func(int) (Outcome, error) { return g.runLoopOnce(ctx, trial, telling) })
+}
+
+// untilReady tries a trial again whose engine was not ready when the first packet was due, for example on a busy host or
+// with a slow switch: a loop's leaves itself 5 ms (engine/role/trial.c, LEAD_NS).
+func untilReady(once func(try int) (Outcome, error)) (Outcome, error) {
+	for try := 0; ; try++ {
+		outcome, err := once(try)
+		var refused *client.Error
+		if tooLate := errors.As(err, &refused) && refused.Errno == "ETIME"; !tooLate || try == startTries-1 {
+			return outcome, err
+		}
+	}
+}
+
+func (g *Generator) runLoopOnce(ctx context.Context, trial client.Trial, telling *telling) (Outcome, error) {
 	trial.Role, trial.CPU = "loop", g.lab.Plan().GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
 	trial.Streams = g.between(trial.Streams, true, true)
 	if !g.files.none() {
@@ -296,18 +312,10 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, telling *te
 	}, nil
 }
 
-// runPair gives both engines the same start, and a later one if either was not ready by then, for
-// example on a busy host or with a slow switch. After Ctrl-C, too: the next try is interrupted, and the
-// trial is kept as such.
+// runPair gives both engines the same start, and a later one if either was not ready by then. After Ctrl-C, too: the next
+// try is interrupted, and the trial is kept as such.
 func (g *Generator) runPair(ctx context.Context, trial client.Trial, telling *telling) (Outcome, error) {
-	for lead := pairLead; ; lead *= 2 {
-		outcome, err := g.runPairIn(ctx, lead, trial, telling)
-		var refused *client.Error
-		tooLate := errors.As(err, &refused) && refused.Errno == "ETIME"
-		if !tooLate || lead >= pairLeadMax {
-			return outcome, err
-		}
-	}
+	return untilReady(func(try int) (Outcome, error) { return g.runPairIn(ctx, pairLead<<try, trial, telling) })
 }
 
 func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial client.Trial, telling *telling) (Outcome, error) {
