@@ -10,10 +10,11 @@ import (
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
 )
 
-// followPrograms has the recorder note when packets wake the programs in the nodes. Those of the host's own network are
-// too many, and not the experiment's.
+// followPrograms has the recorder note when packets wake the programs in the nodes between the ends. Those of the host's own
+// network are too many, and not the experiment's.
 func (t *tracer) followPrograms(stages *trace.Stages) {
 	if stages == nil {
 		return
@@ -21,14 +22,17 @@ func (t *tracer) followPrograms(stages *trace.Stages) {
 	t.spaces = stages.Nodes
 	nodes := maps.Clone(stages.Nodes)
 	delete(nodes, trace.NetNamespace(os.Getpid()))
-	for _, threads := range trace.ThreadsIn(nodes) {
-		t.recorder.Readers(threads)
+	programs := trace.ThreadsIn(nodes)
+	for _, node := range t.run.plan.Nodes {
+		if onPath(t.run.plan, node.Name) && !t.recorder.Readers(programs[node.Name]) {
+			t.note("%s has more threads than can be followed: of some, the stages do not show when packets wake them", node.Name)
+			return
+		}
 	}
 }
 
 // services are the threads of the user's programs that carry the packets, as the recording shows: those that sent some, and
-// those of the same processes that packets woke. A control plane beside a kernel that forwards does neither. Where packets
-// bypass the kernel it shows none: there, a thread that never sleeps is one that polls for them.
+// those of the same processes that packets woke. A control plane beside a kernel that forwards does neither.
 func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 	carriers := slices.DeleteFunc(trace.Carriers(recording.Events), func(c trace.Carrier) bool {
 		return slices.ContainsFunc(recording.Trace.Threads, func(known result.TracedThread) bool { return known.TID == c.TID })
@@ -36,7 +40,7 @@ func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 	list := carrying(carriers, t.programThread)
 	var programs map[string][]trace.Thread
 	for _, node := range t.run.plan.Nodes {
-		if len(node.Services) == 0 || node.Apart() || !onPath(t.run.plan, node.Name) || carriesPackets(list, node.Name) || leaves(recording, node.Name) {
+		if len(node.Services) == 0 || node.Apart() || !onPath(t.run.plan, node.Name) || carriesPackets(list, node.Name) || sees(recording, node.Name, trace.Leaves) {
 			continue
 		}
 		if t.spaces == nil {
@@ -46,15 +50,35 @@ func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 		if programs == nil {
 			programs = trace.ThreadsIn(t.spaces)
 		}
-		polling := polling(carriers, node.Name, programs[node.Name], recordedNs(recording.Trace.Stretches))
-		if list = append(list, polling...); len(polling) == 0 {
-			t.note("the kernel shows no packet leave %s, and none of its programs polls all the time: what keeps them from the packets is not known", node.Name)
-		}
-		for _, one := range polling {
-			t.note("the kernel shows no packet leave %s: the thread %s (%d) there, which never sleeps, is taken for one that carries them", node.Name, one.Name, one.TID)
-		}
+		list = append(list, t.guessed(node, carriers, programs[node.Name], recording)...)
 	}
 	return list
+}
+
+// guessed are the threads of a node's programs that are taken for those that carry the packets, where none was seen to leave
+// the node: a program may encapsulate packets, and then they wake it; or they bypass the kernel's queues on their way out, and
+// then it may poll for them. What comes in below the kernel's stack, by a device that the kernel has, may be forwarded there,
+// by an XDP program.
+func (t *tracer) guessed(node plan.Node, carriers []trace.Carrier, programs []trace.Thread, recording trace.Recording) []result.TracedThread {
+	found, why := woken(carriers, node.Name, programs), "which packets wake"
+	if enters := func(string) bool { return true }; len(found) == 0 && (sees(recording, node.Name, enters) || bypasses(t.run.plan, node.Name)) {
+		found, why = polling(carriers, node.Name, programs, recordedNs(recording.Trace.Stretches)), "which never sleeps"
+	}
+	const unseen = "no packet was seen to leave %s as it came (a program may encapsulate them, or they leave below the kernel's queues): "
+	if len(found) == 0 {
+		t.note(unseen+"what keeps its programs from them is not known", node.Name)
+	}
+	for _, one := range found {
+		t.note(unseen+"the thread %s (%d) there, %s, is taken for one that carries them", node.Name, one.Name, one.TID, why)
+	}
+	return found
+}
+
+// bypasses reports whether the kernel has none of a node's interfaces.
+func bypasses(p *plan.Plan, node string) bool {
+	return !slices.ContainsFunc(p.Links, func(l plan.Link) bool {
+		return !l.Management && l.Kind.Descriptor().End != spec.EndNone && slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool { return e.Node == node })
+	})
 }
 
 // onPath reports whether a node lies between the ends of the stream that is followed: in a duet, that of side a.
@@ -98,11 +122,26 @@ func carrying(carriers []trace.Carrier, threadOf func(trace.Carrier) (trace.Thre
 	return list
 }
 
-// leaves reports whether the kernel's stages show packets leave a node.
-func leaves(recording trace.Recording, node string) bool {
+// sees reports whether the kernel's stages show packets at a node's devices, at stages of a kind.
+func sees(recording trace.Recording, node string, at func(stage string) bool) bool {
 	return slices.ContainsFunc(recording.Trace.Stages, func(s result.StageDelay) bool {
-		return strings.HasPrefix(s.Device, node+":") && trace.Leaves(s.To)
+		return strings.HasPrefix(s.Device, node+":") && at(s.To)
 	})
+}
+
+// woken are the threads of a node's programs that packets woke.
+func woken(carriers []trace.Carrier, node string, programs []trace.Thread) []result.TracedThread {
+	var list []result.TracedThread
+	for _, c := range carriers {
+		if at := indexOf(programs, c.TID); at >= 0 && c.Woken {
+			list = append(list, traced(programs[at], result.RoleService, node, !c.Sleeps))
+		}
+	}
+	return list
+}
+
+func indexOf(threads []trace.Thread, tid int) int {
+	return slices.IndexFunc(threads, func(t trace.Thread) bool { return t.TID == tid })
 }
 
 // polling are the threads of a node's programs that never slept, and ran for at least a tenth of the recorded time: others
@@ -110,8 +149,7 @@ func leaves(recording trace.Recording, node string) bool {
 func polling(carriers []trace.Carrier, node string, programs []trace.Thread, recordedNs int64) []result.TracedThread {
 	var list []result.TracedThread
 	for _, c := range carriers {
-		at := slices.IndexFunc(programs, func(t trace.Thread) bool { return t.TID == c.TID })
-		if at >= 0 && !c.Sleeps && recordedNs > 0 && 10*c.RanNs >= recordedNs {
+		if at := indexOf(programs, c.TID); at >= 0 && !c.Sleeps && recordedNs > 0 && 10*c.RanNs >= recordedNs {
 			list = append(list, traced(programs[at], result.RoleService, node, true))
 		}
 	}

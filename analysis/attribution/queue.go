@@ -158,7 +158,11 @@ func (a *analysis) queueCause(took tally, lasted, waited, begin, end int64, mome
 		return a.full, true
 	}
 	if busy, ok := a.busyForwarder(begin, end); ok {
-		return result.Cause{Kind: Forwarder, Name: busy.Node, CPU: busy.CPU}, true
+		cause := result.Cause{Kind: Forwarder, Name: busy.Node, CPU: busy.CPU}
+		if busy.Role == result.RoleService {
+			cause.Source = busy.Name
+		}
+		return cause, true
 	}
 	return result.Cause{Kind: Queue, CPU: a.full.CPU}, true
 }

@@ -427,3 +427,28 @@ func TestWhatBeganBeforeTheEvents(t *testing.T) {
 		})
 	}
 }
+
+// TestThreadsOfOneProgramWork: where the threads of a device share a CPU and one waits for another, the device works, and no
+// priority helps.
+func TestThreadsOfOneProgramWork(t *testing.T) {
+	const reader, worker = 41, 42
+	for node, named := range map[string]bool{"dut": false, "other": true} {
+		m := newMade()
+		m.details.Trace.Threads = append(m.threads,
+			result.TracedThread{Role: result.RoleService, Node: "dut", Name: "reader", TID: reader, CPU: 3},
+			result.TracedThread{Role: result.RoleService, Node: node, Name: "worker", TID: worker, CPU: 3})
+		m.spins(generator, 0, 0, 0)
+		m.spins(forwarder, 1, 0, 0)
+		m.wake(3, 200*ms+10*us, reader)
+		m.add(result.EventThread, 3, 200*ms, 203*ms, "worker", tid(worker), state("S"))
+		m.add(result.EventThread, 3, 203*ms, 204*ms, "reader", tid(reader), state("S"))
+		m.late(200*ms, 0, 3*ms, 2*us)
+		blamed := false
+		for _, r := range m.attribute().Ranking {
+			blamed = blamed || r.Cause.Name == "worker"
+		}
+		if blamed != named {
+			t.Errorf("a worker in %s is blamed: %v", node, blamed)
+		}
+	}
+}

@@ -104,7 +104,7 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	}
 	spans = appendSpan(spans, span{begin, runnable, asleep})
 	if runnable < end {
-		for _, s := range t.waiting(number, preempted, runnable, end) {
+		for _, s := range t.waiting(tid, number, preempted, runnable, end) {
 			spans = appendSpan(spans, s)
 		}
 	}
@@ -147,8 +147,15 @@ func (c *cpu) sleepsAgain(begin, end int64) bool {
 	return len(c.idle.begun(begin+ownIdle, end)) > 0
 }
 
+// ofOneProgram reports whether two threads belong to the user's programs in one node: where one runs in place of the other,
+// the device works.
+func (t *timeline) ofOneProgram(a, b int32) bool {
+	one, other := t.traced[a], t.traced[b]
+	return one.Role == result.RoleService && other.Role == result.RoleService && one.Node == other.Node
+}
+
 // waiting finds what a runnable thread on a CPU waited for.
-func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []span {
+func (t *timeline) waiting(tid, number int32, preempted bool, begin, end int64) []span {
 	c := t.cpu(number)
 	var spans []span
 	at := begin
@@ -160,6 +167,9 @@ func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []spa
 		}
 		until := min(run.EndNs, end)
 		cause := run.cause
+		if t.ofOneProgram(tid, run.TID) {
+			cause = result.Cause{}
+		}
 		if run.TID == 0 {
 			// An idle CPU runs a thread at once: a woken thread waits for the CPU to wake up, and a
 			// preempted one is throttled.

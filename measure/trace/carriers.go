@@ -21,10 +21,15 @@ type Carrier struct {
 	RanNs  int64
 }
 
+// fewestPackets is how many packets a thread must be seen with: one may be the packet of another thread, which it hands to a
+// driver, or may come just as a timer wakes it.
+const fewestPackets = 2
+
 // Carriers are the threads that the kernel's stages show with packets, and all others that ran, by their TIDs. The events
 // are in order. A packet that a softirq forwards is not that of the thread which the softirq has interrupted.
 func Carriers(events []result.Event) []Carrier {
-	within, all := softirqsOf(events), map[int32]*Carrier{}
+	within, queued, all := softirqsOf(events), queuedOf(events), map[int32]*Carrier{}
+	sends, woken := map[*Carrier]int{}, map[*Carrier]int{}
 	of := func(tid int32) *Carrier {
 		if all[tid] == nil {
 			all[tid] = &Carrier{TID: int(tid)}
@@ -49,15 +54,16 @@ func Carriers(events []result.Event) []Carrier {
 			case at == stages[stageWake]:
 				if tid := wakened[e.CPU]; tid > 0 {
 					one = of(tid)
-					one.Woken = true
+					woken[one]++
 				}
 			case within.at(e.CPU, e.BeginNs), running[e.CPU].TID != e.TID, running[e.CPU].EndNs < e.BeginNs:
 				// Where a switch is missing, the two name different threads.
 				continue
 			case at == stages[stageRead]:
-				one.Woken = true
-			case Leaves(at):
-				one.Sends = true
+				woken[one]++
+			case at == stages[stageQdisc], at == stages[stageDriver] && !queued[packetAt{e.Value, device}]:
+				// A thread that empties a queue hands the packets of others to the driver, too.
+				sends[one]++
 			default:
 				continue
 			}
@@ -68,10 +74,28 @@ func Carriers(events []result.Event) []Carrier {
 	delete(all, -1)
 	list := make([]Carrier, 0, len(all))
 	for _, one := range all {
+		one.Sends, one.Woken = sends[one] >= fewestPackets, woken[one] >= fewestPackets
 		list = append(list, *one)
 	}
 	slices.SortFunc(list, func(a, b Carrier) int { return cmp.Compare(a.TID, b.TID) })
 	return list
+}
+
+// packetAt is a packet at a device.
+type packetAt struct {
+	id     int64
+	device string
+}
+
+// queuedOf are the packets that entered the queue of a device.
+func queuedOf(events []result.Event) map[packetAt]bool {
+	all := map[packetAt]bool{}
+	for _, e := range events {
+		if at, device, _ := strings.Cut(e.Name, " "); e.Kind == result.EventStage && at == stages[stageQdisc] {
+			all[packetAt{e.Value, device}] = true
+		}
+	}
+	return all
 }
 
 // softirqTimes are when softirqs ran, by CPU, in order.

@@ -168,16 +168,18 @@ func (r *Recorder) markReaders(threads []result.TracedThread) {
 	}
 }
 
-// Readers tells of threads that may read packets, so that the stages show when they are woken. There is room for some; the
-// other half is for the threads that are known to handle packets.
-func (r *Recorder) Readers(threads []Thread) {
+// Readers tells of threads that may read packets, so that the stages show when they are woken. It reports whether there is
+// room for all: the other half is for the threads that are known to handle packets.
+func (r *Recorder) Readers(threads []Thread) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range threads {
-		if r.tables.readers < readersMost/2 {
-			r.tables.markReader(uint32(t.TID))
+		if r.tables.readers >= readersMost/2 {
+			return false
 		}
+		r.tables.markReader(uint32(t.TID))
 	}
+	return true
 }
 
 // Keep announces a packet: its events are kept if it is among the slowest.

@@ -83,11 +83,13 @@ func ThreadsIn(spaces map[uint32]string) map[string][]Thread {
 		if err != nil {
 			continue
 		}
-		if name, ours := spaces[NetNamespace(pid)]; ours {
-			for _, t := range Threads(pid) {
-				if !strings.HasPrefix(t.Name, "nines-") && !t.OfKernel() {
-					list[name] = append(list[name], t)
-				}
+		name, ours := spaces[NetNamespace(pid)]
+		if !ours || (Thread{PID: pid}).OfKernel() {
+			continue
+		}
+		for _, t := range Threads(pid) {
+			if !strings.HasPrefix(t.Name, "nines-") {
+				list[name] = append(list[name], t)
 			}
 		}
 	}

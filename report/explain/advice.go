@@ -140,7 +140,7 @@ var byKind = map[string]Advice{
 		Settings: []string{"transparent_hugepage", "vm.swappiness"}, Profile: latency, Findings: []string{"swap", "hugepages"}},
 	attribution.RingFull:  {Do: "The receiver is slower than the arriving traffic: send less (`rate_pps`, `burst`), or let it receive more at once (`io: batch`) and not sleep (`wait: spin`). A shorter queue loses packets instead of delaying them."},
 	attribution.Queue:     {Do: "More arrived at once than can be handled: send less (`rate_pps`, `burst`), or let the receiver receive more at once (`io: batch`)."},
-	attribution.Forwarder: {Do: "It is the bottleneck: more CPUs for it, `wait: spin`, `io: batch`, or less traffic."},
+	attribution.Forwarder: {Do: "It is the bottleneck: more CPUs for it, or less traffic. nines' own forwarders also have `wait: spin` and `io: batch`."},
 	attribution.Impaired:  {Do: "The experiment file asks for it (`impair`, `impair_from`): compare with `impair: {}`, which keeps the packets' path but does not impair them."},
 	attribution.Unexplained: {Do: "A dedicated machine, or dedicated virtual CPUs, avoids the hypervisor's delays.",
 		Findings: []string{"hypervisor", "halt-exits"}},

@@ -179,6 +179,9 @@ func What(c result.Cause) string {
 	case attribution.Queue:
 		return "a queue of packets before them"
 	case attribution.Forwarder:
+		if c.Source != "" {
+			return fmt.Sprintf("`%s` in `%s` was busy with other packets", c.Source, c.Name)
+		}
 		return fmt.Sprintf("the forwarder `%s` was busy with other packets", c.Name)
 	case attribution.Impaired:
 		return fmt.Sprintf("the link `%s`, which is deliberately impaired (%s), delayed the packets", c.Name, c.Source)

@@ -43,23 +43,29 @@ func services(d result.Details) (list []result.TracedThread) {
 func TestTheThreadsThatCarryPacketsAreKnown(t *testing.T) {
 	for _, test := range []struct {
 		example, thread string
+		nodes           []string // in which one such thread is
 		spins           bool
 		set             []string
 	}{
-		{"c-forwarder", "fwd", false, nil},
-		{"c-forwarder", "python3", false, []string{own, router("")}},
-		{"python-echo", "python3", false, nil},
-		{"testpmd-io", "worker", true, nil},
-		{"firewall", "", false, []string{`topology.nodes.dut.services=[{name: control, run: [sh, -c, "while :; do :; done"]}]`}},
+		{"c-forwarder", "fwd", []string{"dut"}, false, nil},
+		{"c-forwarder", "python3", []string{"dut"}, false, []string{own, router("")}},
+		{"python-echo", "python3", []string{"dut"}, false, nil},
+		{"testpmd-io", "worker", []string{"dut"}, true, nil},
+		{"tunnel", "python3", []string{"left", "right"}, false, nil},
+		{"xdp", "none", nil, false, nil},
+		{"firewall", "none", nil, false, []string{`topology.nodes.dut.services=[{name: control, run: [sh, -c, "while :; do :; done"]}]`}},
 	} {
 		t.Run(test.example+" "+test.thread, func(t *testing.T) {
 			details, _ := traced(t, test.example, test.set...)
-			found := services(details)
-			switch {
-			case test.thread == "" && len(found) > 0:
-				t.Errorf("%+v", found)
-			case test.thread != "" && (len(found) != 1 || !strings.Contains(found[0].Name, test.thread) || found[0].Node != "dut" || found[0].Spins != test.spins):
-				t.Errorf("%+v, want %s", found, test.thread)
+			var nodes []string
+			for _, one := range services(details) {
+				if !strings.Contains(one.Name, test.thread) || one.Spins != test.spins {
+					t.Errorf("%+v, want %s", one, test.thread)
+				}
+				nodes = append(nodes, one.Node)
+			}
+			if slices.Sort(nodes); !slices.Equal(nodes, test.nodes) {
+				t.Errorf("in %q, want %q; notes %q", nodes, test.nodes, details.Notes)
 			}
 		})
 	}

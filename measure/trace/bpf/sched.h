@@ -67,7 +67,8 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	if (!cpu)
 		return 0;
 	ring_put(cpu, &record);
-	if (cpu->packet)
+	/* An interrupt within the softirq wakes threads for its own reasons. */
+	if (cpu->packet && !cpu->spans[SPAN_IRQ].since && !cpu->spans[SPAN_VECTOR].since)
 		stage_waking(cpu, task->pid);
 	return 0;
 }
