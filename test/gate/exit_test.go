@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
@@ -28,8 +29,15 @@ func TestExitCodesOfADuet(t *testing.T) {
 		for _, text := range c.expected {
 			arguments = append(arguments, "--expect", text)
 		}
-		command := exec.Command(filepath.Join(labtest.Repository(), "bin", "nines"), arguments...)
-		output, err := command.Output()
+		var command *exec.Cmd
+		var output []byte
+		var err error
+		for range 5 { // a busy host may take the CPU for more than the traffic allows
+			command = exec.Command(filepath.Join(labtest.Repository(), "bin", "nines"), arguments...)
+			if output, err = command.Output(); !bytes.Contains(output, []byte("the trial is invalid")) {
+				break
+			}
+		}
 		var document struct {
 			Expectations struct{ Decision string }
 		}
