@@ -20,11 +20,9 @@ func Nice(t *testing.T, wanted int) int {
 	return wanted
 }
 
-// UsualNice leaves out a test that begins a lab where an ordinary user runs the tests by nice(1): nines refuses that, as its
-// engines would be as nice.
+// UsualNice is for a test that begins a lab: nines refuses that to an ordinary user's nice process, as its engines would be as
+// nice.
 func UsualNice(t *testing.T) {
 	t.Helper()
-	if own := Nice(t, 0); own != 0 {
-		t.Skipf("an ordinary user has started the tests with the niceness %d", own)
-	}
+	Require(t, "the usual niceness: an ordinary user has started the tests by nice(1)", Nice(t, 0) == 0)
 }
