@@ -6,6 +6,7 @@
 #
 #   hack/gotest.sh [flag of gotestsum]... -- [flag of passes]... pure|root|host|quiet|pure root
 set -uo pipefail
+trap 'exit 130' INT TERM # what Ctrl-C has ended did not fail, and is not run again
 
 options=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do

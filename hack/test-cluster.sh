@@ -3,6 +3,7 @@
 # run once more, alone, as hack/gotest.sh does it: a test that then passes counts as passed, but
 # hack/stages.sh reports it. Tests of a guarantee (labtest.Guarantee) have failed for good.
 set -uo pipefail
+trap 'exit 130' INT TERM # what Ctrl-C has ended did not fail, and is not run again
 
 cd "$(dirname "$0")/../cluster" || exit
 events=$PWD/../build/tests/cluster # what go test -json says, without the ending
