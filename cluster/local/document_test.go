@@ -103,7 +103,8 @@ func TestEachDocumentWithCommandsIsRun(t *testing.T) {
 	}
 }
 
-// TestTheCommandsOfTheDocument runs those of docs/local-cluster.md as they are printed, but for the cluster's name.
+// TestTheCommandsOfTheDocument runs those of docs/local-cluster.md as they are printed, but for the cluster's name and
+// the prefix of a lab's names.
 func TestTheCommandsOfTheDocument(t *testing.T) {
 	newCluster(t).follow(t, "docs/local-cluster.md")
 }
@@ -171,7 +172,10 @@ func (c *cluster) typed(t *testing.T, command string) (cmd *exec.Cmd, wanted str
 	case words[1] == "run":
 		nines, err := node.Program("nines")
 		labtest.Require(t, "nines (make build)", err == nil)
-		return c.command(nines, slices.Concat(words[1:], []string{"--out", t.TempDir()})...), wanted
+		// Two documents run the same file at the same time, and a second state directory has names of its own alone
+		// with a prefix.
+		prefix := "doc" + c.name[strings.LastIndex(c.name, "-")+1:]
+		return c.command(nines, slices.Concat(words[1:], []string{"--out", t.TempDir(), "--set", "prefix=" + prefix})...), wanted
 	case slices.Contains([]string{"up", "down", "status", "kubectl", "kubeconfig"}, words[2]):
 		if _, err := os.Stat(c.session.KubeconfigPath()); err == nil && words[2] == "up" {
 			c.must("down", "--name", c.name) // the cluster before
