@@ -18,8 +18,8 @@ import (
 )
 
 // disturb makes a node slow, until the test ends or the function is called: whatever receives the
-// packets of a trial there is stopped for 100 ms of each 200. The sender is left alone, so that trials
-// stay valid: they send what they should.
+// packets of a trial there is stopped for 300 ms of each 600. The sender is left alone, so that trials
+// stay valid: they send what they should. The agent waits for late packets for 500 ms.
 func (c *cluster) disturb(node string) (end func()) {
 	c.t.Helper()
 	program := filepath.Join(labtest.Repository(), "bin", "nines-disturb")
@@ -40,7 +40,7 @@ func (c *cluster) disturb(node string) (end func()) {
 		for ctx.Err() == nil {
 			if pid := receiver(groups, own); pid != 0 && !met[pid] {
 				met[pid] = true
-				cmd := exec.CommandContext(ctx, program, "--kind", "stop", "--pid", strconv.Itoa(pid), "--length", "100ms", "--period", "200ms")
+				cmd := exec.CommandContext(ctx, program, "--kind", "stop", "--pid", strconv.Itoa(pid), "--length", "300ms", "--period", "600ms")
 				// It lets the process go on when it ends.
 				cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 				done.Go(func() { _ = cmd.Run() }) // it ends with the process

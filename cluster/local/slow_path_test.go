@@ -23,14 +23,18 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestAPathThatGetsSlower has a pod on n1 that asks for a latency to n2, and makes the path between the nodes 5 ms slower
-// and fast again, three times. Each change is noticed within two rounds of the agent that measures the path, by both nodes'
-// figures and by the condition of the pod's node.
+// TestAPathThatGetsSlower has a pod on n1 that asks for a latency to n2, and makes the path between the nodes
+// 200 ms slower and fast again, three times. Each change is noticed within two rounds of the agent that measures the
+// path, by both nodes' figures and by the condition of the pod's node. Of a busy host alone, with a load of 40 on two
+// CPUs, packets take 33 ms.
 //
 //	n1 eth0 ── to-n1 ══ the test ══ tap ── bridge of the nodes ── to-n2 ── eth0 n2
 func TestAPathThatGetsSlower(t *testing.T) {
 	labtest.LongForm(t)
-	const interval = 20 * time.Second
+	const (
+		interval = 20 * time.Second
+		most     = 100 * time.Millisecond
+	)
 	c := newCluster(t)
 	c.must("up", "--nodes", "2", "--agent", "--name", c.name)
 	delay := c.slowPath(t, "n1")
@@ -43,20 +47,20 @@ func TestAPathThatGetsSlower(t *testing.T) {
 		}
 		return nil
 	})
-	c.requests("talks", "p50 < 3ms; to: n2; tier: "+measure.NodeNetwork)
+	c.requests("talks", "p50 < "+most.String()+"; to: n2; tier: "+measure.NodeNetwork)
 	c.isOn(t, "talks", "n1")
 	for try := range 3 {
 		for _, slow := range []bool{true, false} {
 			delay.Store(0)
 			status := v1.ConditionTrue
 			if slow {
-				delay.Store(int64(5 * time.Millisecond))
+				delay.Store(int64(2 * most))
 				status = v1.ConditionFalse
 			}
 			since := time.Now()
 			eventually(t, fmt.Sprintf("try %d: the figure of a path that is slow: %t", try, slow), func(context.Context) error {
 				f := c.pathOf(t)
-				if f == nil || len(f.Percentiles) == 0 || (f.Percentiles[0].ValueNs > 5e6) != slow || f.Newest == nil || (f.Newest.Percentiles[0].ValueNs > 5e6) != slow {
+				if f == nil || len(f.Percentiles) == 0 || (f.Percentiles[0].ValueNs > int64(most)) != slow || f.Newest == nil || (f.Newest.Percentiles[0].ValueNs > int64(most)) != slow {
 					return errors.Join(fmt.Errorf("%w: %+v", errNotYet, f), asked(c.agentLog))
 				}
 				return nil
