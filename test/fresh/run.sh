@@ -28,16 +28,17 @@ again() {
 # The quickstart as a newcomer has it, but short, and without LXC, which needs cgroups
 # that this may not be given where it runs in a container itself.
 quickstart() {
-	local sudo=
+	local sudo='' status=0
 	[ "$user" = root ] || sudo=sudo
 	inside "$sudo bin/nines run examples/quickstart.yaml --set topology.nodes.dut.runtime=netns \
-		--set traffic.duration=1s --set traffic.warmup=100ms --set repeat=1"
+		--set traffic.duration=1s --set traffic.warmup=100ms --set repeat=1" || status=$?
 	inside 'test -s results/latest/report.html'
 	inside "node -e '
 		const {trials} = JSON.parse(require(\"fs\").readFileSync(\"results/latest/summary.json\"));
 		const lost = trials.filter((t) => !t.rx_packets);
 		console.log(trials.length + \" trials, \" + lost.length + \" without a packet\");
-		process.exit(trials.length > 0 && lost.length == 0 ? 0 : 1)'"
+		const noneValid = trials.every((t) => t.verdict == \"invalid\"); // on a busy host
+		process.exit(trials.length > 0 && lost.length == 0 && $status == (noneValid ? 1 : 0) ? 0 : 1)'"
 	inside "test -z \"\$($sudo bin/nines ls --format json | tr -d \"[]\\n \")\""
 }
 
