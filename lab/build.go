@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 
-	"nines.dev/nines/lab/scripts"
-
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/scripts"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/terminal"
 )
 
 // buildAll makes a whole lab.
@@ -77,8 +77,8 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"making keys", b.makeKeys},
 		{"preparing network cards", b.prepareHardware},
 		{"moving nodes to other CPUs", b.moveNodes},
-		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
-		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
+		{"starting " + terminal.Count(len(w.nodes), "node"), b.startNodes},
+		{"making " + terminal.Count(len(w.links), "link"), b.makeLinks},
 		{"starting virtual machines", b.bootGuests},
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},

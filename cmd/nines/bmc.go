@@ -105,7 +105,7 @@ func serveBMC(ctx context.Context, name string, say func(string)) error {
 		}
 		serve(func() error { return port.Serve(ctx, socket) })
 	}
-	say(fmt.Sprintf("answering for %d nodes at %s", len(p.Nodes), p.Address))
+	say(fmt.Sprintf("answering for %s at %s", terminal.Count(len(p.Nodes), "node"), p.Address))
 	serving.Wait()
 	control.Wait()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {

@@ -60,7 +60,7 @@ nines asks before it removes. Without a terminal, --yes is required.`,
 				}
 			}
 			for _, r := range all {
-				terminal.Printf(c.ErrOrStderr(), "%s: %d files, %s\n", r.Folder, r.Files, terminal.Bytes(r.Bytes))
+				terminal.Printf(c.ErrOrStderr(), "%s: %s, %s\n", r.Folder, terminal.Count(r.Files, "file"), terminal.Bytes(r.Bytes))
 			}
 			if dryRun {
 				return nil

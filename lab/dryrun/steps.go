@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // Steps says what Up would make for a plan, in order, one line per step. It makes nothing and does
@@ -116,7 +117,7 @@ func powerSteps(add func(string, ...any), p *plan.Power) {
 		return
 	}
 	if host, has := p.RedfishHost(); has {
-		add("power: listen at tcp %s for Redfish, for %d nodes", host, len(p.Nodes))
+		add("power: listen at tcp %s for Redfish, for %s", host, terminal.Count(len(p.Nodes), "node"))
 	}
 	for _, n := range p.Nodes {
 		if n.Port != 0 {
