@@ -50,8 +50,9 @@ func (p Progress) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// underWay is how long packets may be on their way before they count as lost: a trial that runs cannot tell yet.
-const underWay = 10 * time.Millisecond
+// underWay is for how long packets may be on their way, at least: a program that a busy host keeps from its CPU lets
+// them wait, and the trial that runs cannot tell them from lost ones.
+const underWay = 500 * time.Millisecond
 
 // loss is that so far. What may be on its way leaves a bound.
 func (p Progress) loss() string {
@@ -60,10 +61,24 @@ func (p Progress) loss() string {
 	}
 	lost := float64(p.Sent - p.Received)
 	percent := 100 * lost / float64(p.Sent)
-	if lost <= math.Max(1, p.RatePPS*underWay.Seconds()) {
+	if lost <= math.Max(1, p.mayBeUnderWay()) {
 		return "loss < " + terminal.Digits(math.Ceil(percent*1000)/1000, 1) + " %"
 	}
 	return "loss " + terminal.Significant(percent) + " %"
+}
+
+// mayBeUnderWay is how many packets. Those that wait longest have not come yet, so twice the p99 of those that have.
+func (p Progress) mayBeUnderWay() float64 {
+	if p.Done <= 0 {
+		return float64(p.Sent)
+	}
+	longest := underWay
+	for _, side := range p.Latency {
+		if side.P99 != nil {
+			longest = max(longest, 2*time.Duration(*side.P99))
+		}
+	}
+	return float64(p.Sent) / p.Done.Seconds() * longest.Seconds()
 }
 
 // Progress says how far the running trial is.

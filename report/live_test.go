@@ -132,13 +132,22 @@ func TestLiveSaysHowATrialGoes(t *testing.T) {
 	if want := "2/3  kind=veth  9 s of 30 s, 49 s left  9,998 pps, no loss, p50 5.00, p99 31.0 µs  so far 1 clean\n"; out.String() != want {
 		t.Errorf("got\n%q, want\n%q", out.String(), want)
 	}
+}
+
+func TestPacketsOnTheirWayAreNotLost(t *testing.T) {
+	us := func(v int64) *int64 { v *= 1000; return &v }
 	for _, c := range []struct {
 		received uint64
+		p99      *int64
 		want     string
-	}{{90_000, "no loss"}, {89_950, "loss < 0.06 %"}, {89_000, "loss 1.11 %"}, {90_010, "no loss"}} {
-		p.Received = c.received
+	}{
+		{90_000, us(31), "no loss"}, {90_010, us(31), "no loss"}, {89_950, us(31), "loss < 0.06 %"},
+		{85_000, us(31), "loss < 6 %"}, {84_000, us(31), "loss 6.67 %"}, {84_000, nil, "loss 6.67 %"},
+		{81_000, us(500_000), "loss < 10 %"}, {79_000, us(500_000), "loss 12.2 %"},
+	} {
+		p := Progress{Done: 9 * time.Second, Sent: 90_000, Received: c.received, Latency: []SoFar{{us(5), c.p99}}}
 		if got := p.loss(); got != c.want {
-			t.Errorf("%d of %d: %q, want %q", p.Received, p.Sent, got, c.want)
+			t.Errorf("%d of %d, p99 %v: %q, want %q", p.Received, p.Sent, c.p99, got, c.want)
 		}
 	}
 }
