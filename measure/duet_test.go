@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/plan"
+	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -38,15 +39,20 @@ func TestADuetIsMeasured(t *testing.T) {
 }
 
 func duetIsMeasured(t *testing.T, settings, onA, onB string, sets ...string) {
-	experiment, writer := prepare(t, "duet", duetNetwork, sets...)
-	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
-		t.Fatal(err)
+	var trial *result.Trial
+	for range 5 { // a busy host may take the CPU for more than a valid trial allows
+		experiment, writer := prepare(t, "duet", duetNetwork, sets...)
+		if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
+			t.Fatal(err)
+		}
+		trials := writer.Summary().Trials
+		if len(trials) != 1 {
+			t.Fatalf("%d trials, want one without a baseline", len(trials))
+		}
+		if trial = &trials[0]; trial.Verdict != result.Invalid {
+			break
+		}
 	}
-	trials := writer.Summary().Trials
-	if len(trials) != 1 {
-		t.Fatalf("%d trials, want one without a baseline", len(trials))
-	}
-	trial := trials[0]
 	if len(trial.Streams) != 2 || trial.Streams[0].Name != "a" || trial.Streams[1].Name != "b" {
 		t.Fatalf("streams %+v", trial.Streams)
 	}
