@@ -35,6 +35,8 @@ type tracer struct {
 	guests []*guestTracer
 	// spaces are the network namespaces of nodes in which packets are followed; nil: none are.
 	spaces map[uint32]string
+	// since is what the threads of these nodes had done when the recording began.
+	since threadsAt
 
 	mu         sync.Mutex // engines report their start on their own goroutines, and guests too
 	notes      []string

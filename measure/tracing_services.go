@@ -23,6 +23,7 @@ func (t *tracer) followPrograms(stages *trace.Stages) {
 	nodes := maps.Clone(stages.Nodes)
 	delete(nodes, trace.NetNamespace(os.Getpid()))
 	programs := trace.ThreadsIn(nodes)
+	t.since = threadsNow(programs)
 	for _, node := range t.run.plan.Nodes {
 		if onPath(t.run.plan, node.Name) && !t.recorder.Readers(programs[node.Name]) {
 			t.note("%s has more threads than can be followed: of some, the stages do not show when packets wake them", node.Name)
@@ -39,6 +40,7 @@ func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 	})
 	list := carrying(carriers, t.programThread)
 	var programs map[string][]trace.Thread
+	var pollers map[int]bool
 	for _, node := range t.run.plan.Nodes {
 		if len(node.Services) == 0 || node.Apart() || !onPath(t.run.plan, node.Name) || carriesPackets(list, node.Name) || sees(recording, node.Name, trace.Leaves) {
 			continue
@@ -49,8 +51,9 @@ func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 		}
 		if programs == nil {
 			programs = trace.ThreadsIn(t.spaces)
+			pollers = threadsNow(programs).polled(t.since)
 		}
-		list = append(list, t.guessed(node, carriers, programs[node.Name], recording)...)
+		list = append(list, t.guessed(node, carriers, programs[node.Name], pollers, recording)...)
 	}
 	return list
 }
@@ -59,10 +62,10 @@ func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 // the node: a program may encapsulate packets, and then they wake it; or they bypass the kernel's queues on their way out, and
 // then it may poll for them. What comes in below the kernel's stack, by a device that the kernel has, may be forwarded there,
 // by an XDP program.
-func (t *tracer) guessed(node plan.Node, carriers []trace.Carrier, programs []trace.Thread, recording trace.Recording) []result.TracedThread {
+func (t *tracer) guessed(node plan.Node, carriers []trace.Carrier, programs []trace.Thread, pollers map[int]bool, recording trace.Recording) []result.TracedThread {
 	found, why := woken(carriers, node.Name, programs), "which packets wake"
 	if enters := func(string) bool { return true }; len(found) == 0 && (sees(recording, node.Name, enters) || bypasses(t.run.plan, node.Name)) {
-		found, why = polling(carriers, node.Name, programs, recordedNs(recording.Trace.Stretches)), "which never sleeps"
+		found, why = polling(carriers, node.Name, programs, pollers, recordedNs(recording.Trace.Stretches)), "which never sleeps"
 	}
 	const unseen = "no packet was seen to leave %s as it came (a program may encapsulate them, or they leave below the kernel's queues): "
 	if len(found) == 0 {
@@ -144,13 +147,17 @@ func indexOf(threads []trace.Thread, tid int) int {
 	return slices.IndexFunc(threads, func(t trace.Thread) bool { return t.TID == tid })
 }
 
-// polling are the threads of a node's programs that never slept, and ran for at least a tenth of the recorded time: others
-// may share their CPU.
-func polling(carriers []trace.Carrier, node string, programs []trace.Thread, recordedNs int64) []result.TracedThread {
+// polling are the threads of a node's programs that never slept, and ran for at least a tenth of the time, as others may
+// share their CPU: by the recorded switches of threads, or, as there is none where one has its CPU to itself, by what the
+// kernel counts for it.
+func polling(carriers []trace.Carrier, node string, programs []trace.Thread, pollers map[int]bool, recordedNs int64) []result.TracedThread {
 	var list []result.TracedThread
-	for _, c := range carriers {
-		if at := indexOf(programs, c.TID); at >= 0 && !c.Sleeps && recordedNs > 0 && 10*c.RanNs >= recordedNs {
-			list = append(list, traced(programs[at], result.RoleService, node, true))
+	for _, thread := range programs {
+		seen := slices.ContainsFunc(carriers, func(c trace.Carrier) bool {
+			return c.TID == thread.TID && !c.Sleeps && recordedNs > 0 && 10*c.RanNs >= recordedNs
+		})
+		if seen || pollers[thread.TID] {
+			list = append(list, traced(thread, result.RoleService, node, true))
 		}
 	}
 	return list

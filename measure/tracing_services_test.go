@@ -30,14 +30,18 @@ func TestThreadsThatCarryPackets(t *testing.T) {
 
 // TestThreadsThatPoll: of a program whose packets the kernel does not see.
 func TestThreadsThatPoll(t *testing.T) {
-	programs := []trace.Thread{{PID: 10, TID: 11, Name: "lcore-1", CPU: 2}, {PID: 10, TID: 12, Name: "main", CPU: -1}, {PID: 10, TID: 13, Name: "brief", CPU: -1}}
+	programs := []trace.Thread{{PID: 10, TID: 11, Name: "lcore-1", CPU: 2}, {PID: 10, TID: 12, Name: "main", CPU: -1}, {PID: 10, TID: 13, Name: "brief", CPU: -1}, {PID: 10, TID: 14, Name: "lcore-2", CPU: 3}}
 	got := polling([]trace.Carrier{
 		{TID: 11, RanNs: 300}, {TID: 12, RanNs: 900, Sleeps: true}, {TID: 13, RanNs: 10}, {TID: 99, RanNs: 900},
-	}, "dut", programs, 1000)
-	if want := (result.TracedThread{Role: result.RoleService, Node: "dut", Name: "lcore-1", PID: 10, TID: 11, CPU: 2, Spins: true}); len(got) != 1 || got[0] != want {
+	}, "dut", programs, map[int]bool{12: false, 14: true}, 1000)
+	want := []result.TracedThread{
+		{Role: result.RoleService, Node: "dut", Name: "lcore-1", PID: 10, TID: 11, CPU: 2, Spins: true},
+		{Role: result.RoleService, Node: "dut", Name: "lcore-2", PID: 10, TID: 14, CPU: 3, Spins: true},
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if got := polling([]trace.Carrier{{TID: 11}}, "dut", programs, 0); len(got) > 0 {
+	if got := polling([]trace.Carrier{{TID: 11}}, "dut", programs, nil, 0); len(got) > 0 {
 		t.Errorf("of no time: %+v", got)
 	}
 }

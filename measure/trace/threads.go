@@ -19,6 +19,8 @@ type Thread struct {
 	Name     string
 	// CPU is the only one that it may use; -1 if it may use several.
 	CPU int
+	// Slept is how often it has gone to sleep so far: a thread that polls never does.
+	Slept int64
 	// inner is its TID in its own PID namespace.
 	inner int
 }
@@ -119,6 +121,8 @@ func parseStatus(text string) (Thread, bool) {
 			if numbers := strings.Fields(value); len(numbers) > 0 {
 				t.inner, _ = strconv.Atoi(numbers[len(numbers)-1])
 			}
+		case "voluntary_ctxt_switches":
+			t.Slept, _ = strconv.ParseInt(value, 10, 64)
 		case "Cpus_allowed_list":
 			if cpus, err := cpulist.Parse(value); err == nil && len(cpus) == 1 {
 				t.CPU = cpus[0]
