@@ -124,10 +124,10 @@ func TestAForwarderListsItsPauses(t *testing.T) {
 		if _, err := engine.Interruptions(); !errors.As(err, &refused) || refused.Errno != "ENODATA" {
 			t.Errorf("before a list was asked for: %v", err)
 		}
-		if err := engine.ListInterruptions(10000); err != nil {
+		if err := engine.ListInterruptions(1 << 20); err != nil {
 			t.Fatal(err)
 		}
-		if err := engine.ListInterruptions(10000); !errors.As(err, &refused) || refused.Errno != "EALREADY" {
+		if err := engine.ListInterruptions(1 << 20); !errors.As(err, &refused) || refused.Errno != "EALREADY" {
 			t.Errorf("a second list: %v", err)
 		}
 		time.Sleep(settling)
@@ -150,7 +150,7 @@ func TestASwitchListsItsPausesAnew(t *testing.T) {
 	time.Sleep(settling)
 	var before int64
 	for range 2 {
-		if err := engine.ListInterruptions(10000); err != nil {
+		if err := engine.ListInterruptions(1 << 20); err != nil {
 			t.Fatal(err)
 		}
 		got, end := awaitPause(t, engine, pause)
