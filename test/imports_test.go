@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/isolate", "lab/link", "lab/node"},
 	"lab/service": slices.Concat(insiders, []string{"lab/check", "lab/health"}),
 	"lab/check":   slices.Concat(insiders, []string{"host/tune", "engine/client", "kernel/netfilter"}),
-	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
+	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state", "terminal"},
 	"lab/control": {"power", "lab/state"},
 	"lab/disturb": slices.Concat(insiders, []string{"lab/check"}),
 	"lab/engine":  slices.Concat(insiders, []string{"engine/client", "kernel/hugepages", "kernel/napi"}),
