@@ -267,6 +267,7 @@ func TestWhatCannotBeShared(t *testing.T) {
 		}
 	}
 	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "ingress")
+	s.settle()
 	before := s.state()
 	out := s.refused(exit.Wrong, "up", s.file("tbsno", labs.Pair("tbsno", "prefix: tbsno\nmanagement: {mode: shared, uplink: up0, mac: pos}\n")))
 	if !strings.Contains(out, "up0 has the queueing discipline ingress") {

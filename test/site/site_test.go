@@ -58,8 +58,14 @@ func newSite(t *testing.T, name string) *site {
 	s.ip("-n", s.host, "route", "add", "default", "via", "10.77.0.254", "dev", s.uplink, "proto", "static", "metric", "77")
 	s.ip("-n", s.host, "route", "add", "10.88.0.0/16", "via", "10.77.0.254", "table", "77")
 	s.ip("-n", s.host, "-6", "route", "add", "default", "via", "fd77::fe", "dev", s.uplink, "metric", "78")
-	labtest.Eventually(t, "the host's addresses are settled", func() bool { return !strings.Contains(s.in(s.host, "ip", "addr"), "tentative") })
+	s.settle()
 	return s
+}
+
+// settle waits until the host's addresses are those that stay: duplicate address detection takes a second.
+func (s *site) settle() {
+	s.t.Helper()
+	labtest.Eventually(s.t, "the host's addresses are settled", func() bool { return !strings.Contains(s.in(s.host, "ip", "addr"), "tentative") })
 }
 
 // withNines has the nines that is tested, of a build with tags.
