@@ -137,8 +137,13 @@ func (c *cluster) follow(t *testing.T, document string) {
 			continue
 		}
 		// What a command needs may take its time: a pod that starts, a figure that is measured.
+		again := false
 		eventually(t, command, func(context.Context) error {
 			cmd, wanted := c.typed(t, command)
+			if again && strings.HasPrefix(command, "kubectl delete ") {
+				cmd.Args = append(cmd.Args, "--ignore-not-found") // what the first try has deleted before a busy server ended it
+			}
+			again = true
 			cmd.Dir = folder
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
