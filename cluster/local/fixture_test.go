@@ -54,7 +54,8 @@ func newCluster(t *testing.T) *cluster {
 	return onlyCluster(t)
 }
 
-// onlyCluster is newCluster for a test that changes this process's environment.
+// onlyCluster is newCluster for a test that no other of this package may run beside: it changes the environment of the
+// process, or measures time.
 func onlyCluster(t testing.TB) *cluster {
 	t.Helper()
 	folder, root := programs(t), labtest.StateFolder(t)

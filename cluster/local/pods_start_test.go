@@ -22,12 +22,13 @@ import (
 // figures for some rounds, and no longer: they are again as good as the worst trial without it.
 func TestPodsThatStartDoNotSpoilAnHour(t *testing.T) {
 	labtest.LongForm(t)
+	labtest.QuietCore(t)
 	const (
 		pods = 50
 		// rounds is how many there are before, and at most until the figures have recovered.
 		rounds = 8
 	)
-	c := newCluster(t)
+	c := onlyCluster(t)
 	c.must("up", "--nodes", "2", "--agent", "--name", c.name)
 	// The agents measure while the host is half as idle as it is now: the pods make it busier than that.
 	idle, err := cputime.Idle(t.Context(), 10*time.Second)

@@ -33,7 +33,8 @@ const (
 //	n1 fast, n2 slow     with --on-broken=evict it goes to n1
 func TestAPromiseThatBreaks(t *testing.T) {
 	labtest.LongForm(t)
-	c := newCluster(t)
+	labtest.QuietCore(t)
+	c := onlyCluster(t)
 	c.must("up", "--nodes", "2", "--agent", "--name", c.name)
 	first := c.disturb("n1")
 	c.agents()

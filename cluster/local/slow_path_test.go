@@ -31,11 +31,12 @@ import (
 //	n1 eth0 ── to-n1 ══ the test ══ tap ── bridge of the nodes ── to-n2 ── eth0 n2
 func TestAPathThatGetsSlower(t *testing.T) {
 	labtest.LongForm(t)
+	labtest.QuietCore(t)
 	const (
 		interval = 20 * time.Second
 		most     = 100 * time.Millisecond
 	)
-	c := newCluster(t)
+	c := onlyCluster(t)
 	c.must("up", "--nodes", "2", "--agent", "--name", c.name)
 	delay := c.slowPath(t, "n1")
 	c.must("kubectl", "--name", c.name, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
