@@ -24,13 +24,13 @@ verified: choose-all
 	@build/select verify
 
 # In test-all few lanes run at a time: they keep two CPUs busy, and beside all others an emulated machine would wait
-# for them until its tests time out. One of the cluster's tests keeps its lab for an hour, so test-host, which would
-# wait for it, comes after it.
+# for them until its tests time out. Beside emulated machines the cluster's tests would wait for latencies that such
+# a host cannot give. One of them keeps its lab for an hour, so test-host, which would wait for it, comes after it.
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 runs only what is left
 test-all: choose-all
 	@NINES_LONG=1 hack/stages.sh setup-test \
 		[ build test-compile test-go , test-fresh test-engine lint test-web test-fuzz , images ] \
-		[ test-vm , setup-cluster test-cluster lint-cluster ] test-host test-quiet; \
+		[ test-vm , setup-cluster lint-cluster ] test-cluster test-host test-quiet; \
 		status=$$?; build/select verify; exit $$status
 
 # passed notes for test/verified that the tests of a target have passed in their long form.
