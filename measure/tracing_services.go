@@ -52,6 +52,9 @@ func (t *tracer) services(recording trace.Recording) []result.TracedThread {
 		if programs == nil {
 			programs = trace.ThreadsIn(t.spaces)
 			pollers = threadsNow(programs).polled(t.since)
+			for _, known := range recording.Trace.Threads {
+				delete(pollers, known.TID)
+			}
 		}
 		list = append(list, t.guessed(node, carriers, programs[node.Name], pollers, recording)...)
 	}

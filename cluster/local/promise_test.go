@@ -17,7 +17,7 @@ import (
 )
 
 // slowRequest lies between what a busy host makes of a packet, 114 ms at a load of 40 on two CPUs, and what the
-// disturbed node does, 240 ms. Of p99, for which users ask, the few packets of these trials cannot tell: a
+// disturbed node does, 240 ms: nine tenths of the packets arrive before it has been stopped for that long. Of p99, for which users ask, the few packets of these trials cannot tell: a
 // trial sends 200 in a second, so one stall of the host for 100 ms makes a hundredth of the packets of ten
 // trials slow, and the fast node does not hold the request until there are more.
 const (

@@ -25,8 +25,8 @@ import (
 
 // TestAPathThatGetsSlower has a pod on n1 that asks for a latency to n2, and makes the path between the nodes
 // 200 ms slower and fast again, three times. Each change is noticed within two rounds of the agent that measures the
-// path, by both nodes' figures and by the condition of the pod's node. Of a busy host alone, with a load of 40 on two
-// CPUs, packets take 33 ms.
+// path, by both nodes' figures and by the condition of the pod's node. On a host with a load of 40 on two CPUs packets
+// took 33 ms without it.
 //
 //	n1 eth0 ── to-n1 ══ the test ══ tap ── bridge of the nodes ── to-n2 ── eth0 n2
 func TestAPathThatGetsSlower(t *testing.T) {

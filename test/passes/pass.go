@@ -169,7 +169,7 @@ func (p *pass) chosenOf(w work, pass string) []work {
 // patience is how long the tests of one package may take.
 func patience() time.Duration {
 	if labtest.Long() {
-		return 4 * time.Hour // test/killed takes one on a host that is idle
+		return 4 * time.Hour // test/killed took one, and more than 80 minutes beside the other stages
 	}
 	return 40 * time.Minute
 }
