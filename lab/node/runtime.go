@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -104,7 +105,7 @@ func (Process) Command(ctx context.Context, p Place, n plan.Node, r *Running, e 
 // entryWalls are the options of nines-init that say what a command in a node may do, where that is not what the
 // node's first process may.
 func (p Place) entryWalls(n plan.Node, engine bool) ([]string, error) {
-	w := WallsOf(n)
+	w := WallsOf(withDevices(n, pci.Bus{}))
 	if !engine {
 		filter, err := p.filterFile(n, w)
 		if filter == "" || err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -115,6 +116,16 @@ func WallsOf(n plan.Node) Walls {
 	slices.Sort(w.Capabilities)
 	w.Capabilities = slices.Compact(w.Capabilities)
 	return w
+}
+
+// withDevices is a node with the device nodes of its functions, which a plan does not know: they appear when a driver
+// takes the functions.
+func withDevices(n plan.Node, bus pci.Bus) plan.Node {
+	n.Devices = slices.Clip(n.Devices)
+	for _, address := range n.Functions {
+		n.Devices = append(n.Devices, bus.FileNames(address)...)
+	}
+	return n
 }
 
 func isUIO(file string) bool { return strings.HasPrefix(file, "/dev/uio") }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -117,5 +119,25 @@ func TestACommandGainsNoPrivilegesWhereTheNodeDoesNot(t *testing.T) {
 	}
 	if status(got) != status(want) || !strings.Contains(status(got), "NoNewPrivs:\t1") {
 		t.Errorf("the command has %s, and the first process %s", status(got), status(want))
+	}
+}
+
+// The plan of a node with functions has no device nodes, but its engine has to have the rights to drive them.
+func TestTheEngineMayDriveTheNodesFunctions(t *testing.T) {
+	const address = "0000:42:10.0"
+	bus := pci.Bus{Root: t.TempDir()}
+	device := filepath.Join(bus.Root, "sys/bus/pci/devices", address)
+	if err := os.MkdirAll(filepath.Join(device, "uio/uio3"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../../../../bus/pci/drivers/"+pci.DriverUIO, filepath.Join(device, "driver")); err != nil {
+		t.Fatal(err)
+	}
+	n := withDevices(plan.Node{Functions: []string{address}}, bus)
+	if !slices.Equal(n.Devices, []string{"/dev/uio3"}) {
+		t.Errorf("its device nodes are %v", n.Devices)
+	}
+	if w := WallsOf(n); w.engine&maskOf(ofPhysicalMemory) != maskOf(ofPhysicalMemory) {
+		t.Errorf("its engine has the capabilities %x", w.engine)
 	}
 }
