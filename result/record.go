@@ -3,6 +3,7 @@ package result
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -110,6 +111,18 @@ func (r *Record) check() error {
 		}
 	}
 	return errors.Join(append(wrong, r.checkStreams()...)...)
+}
+
+// withoutPackets drops the packets, and says so.
+func (r *Record) withoutPackets(why string) {
+	var kept Recording
+	if r.Details.Recording != nil {
+		kept = *r.Details.Recording
+	}
+	kept.Packets, kept.Complete = 0, false
+	kept.Problems = append(slices.Clip(kept.Problems), why)
+	r.Packets, r.Details.Recording = nil, &kept
+	r.Details.Notes = append(slices.Clip(r.Details.Notes), why)
 }
 
 // complete fills in what follows from the histograms, and replaces nil lists by empty ones, so that

@@ -76,7 +76,7 @@ type WriteError struct {
 func (e *WriteError) Error() string {
 	remedy := ""
 	switch {
-	case errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.EDQUOT):
+	case isFull(e.Err):
 		remedy = "; free some space, or write elsewhere with --out"
 	case errors.Is(e.Err, fs.ErrPermission), errors.Is(e.Err, syscall.EROFS):
 		remedy = "; write elsewhere with --out"
@@ -89,6 +89,10 @@ func (e *WriteError) Error() string {
 }
 
 func (e *WriteError) Unwrap() error { return e.Err }
+
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
 // Create makes the folder dir/<name>/<UTC time> with a summary without trials. Two runs that start
 // in the same second get different folders.
@@ -323,14 +327,15 @@ func (w *Writer) writeRecord(below string, r Record) error {
 	if r.Details.StartedUnixNs != 0 {
 		when.start = time.Unix(0, r.Details.StartedUnixNs)
 	}
+	// First what a disk may have no room for, so that details.json can say so.
+	if err := w.keepPackets(temporary, &r); err != nil {
+		return fail(filepath.Join(final, PacketsFile), err)
+	}
 	files := []content{
 		{HlogFile, func(out io.Writer) error { return writeHlog(out, r.Histograms, r.Blocks, when) }},
 		{OutliersFile, func(out io.Writer) error { return writeOutliers(out, r.Outliers) }},
 		{RateFile, func(out io.Writer) error { return writeRates(out, r.Rates) }},
 		{DetailsFile, func(out io.Writer) error { return encodeJSON(out, r.Details) }},
-	}
-	if r.Packets != nil {
-		files = append(files, content{PacketsFile, func(out io.Writer) error { return writePackets(out, r.Packets) }})
 	}
 	if r.Details.Trace != nil {
 		files = append(files,
@@ -371,6 +376,20 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		return fail(final, err)
 	}
 	return nil
+}
+
+// keepPackets writes a trial's packets. They take far more room than all else: where only they do not fit, the trial is
+// kept without.
+func (w *Writer) keepPackets(folder string, r *Record) error {
+	if r.Packets == nil {
+		return nil
+	}
+	err := writeFile(w.inside, filepath.Join(folder, PacketsFile), forEveryone, func(out io.Writer) error { return writePackets(out, r.Packets) })
+	if isFull(err) {
+		r.withoutPackets("the disk has no room for " + PacketsFile)
+		return nil
+	}
+	return err
 }
 
 // summaryFiles puts summary.json last: readers rely on it, and it names a trial only when

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -270,15 +272,7 @@ func TestFullDisk(t *testing.T) {
 	const page = 4096
 	filled := 0
 	for size := 10 * page; size <= 60*page; size += page {
-		disk := t.TempDir()
-		if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
-			labtest.Require(t, fmt.Sprintf("a privilege to mount a tmpfs: %v", err), false)
-		}
-		t.Cleanup(func() {
-			if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
-				t.Error(err)
-			}
-		})
+		disk := smallDisk(t, size)
 		w, err := Create(disk, "full", testStart)
 		if err != nil {
 			t.Fatalf("size %d: %v", size, err)
@@ -313,6 +307,63 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	t.Logf("%d disks were filled", filled)
+}
+
+// smallDisk is a file system of a size in bytes.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		labtest.Require(t, fmt.Sprintf("a privilege to mount a tmpfs: %v", err), false)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return disk
+}
+
+// TestPacketsThatDoNotFitAreDropped: the trial is kept without them, and says so.
+func TestPacketsThatDoNotFitAreDropped(t *testing.T) {
+	w, err := Create(smallDisk(t, 256<<10), "full", testStart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := record(1, 300)
+	recording := Recording{Packets: 1 << 20, Complete: true}
+	r.Details.Recording = &recording
+	r.Packets = &Packets{Complete: true, Batches: func(write func([]Packet) error) error {
+		rows, seed := make([]Packet, 1<<10), rand.New(rand.NewPCG(1, 2))
+		for range 1 << 10 {
+			for i := range rows {
+				rows[i].TxNs = seed.Int64()
+			}
+			if err := write(rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	trial, err := w.AddTrial(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := mustOpen(t, w.Dir()).TrialFolder(trial.ID)
+	if _, err := folder.Packets(nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the packets: %v", err)
+	}
+	details, err := folder.Details()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"the disk has no room for packets.parquet"}
+	if kept := details.Recording; kept.Complete || kept.Packets != 0 || !slices.Equal(kept.Problems, want) || !slices.Contains(details.Notes, want[0]) {
+		t.Errorf("%+v, notes %q", kept, details.Notes)
+	}
+	if !recording.Complete {
+		t.Error("the caller's record has changed")
+	}
 }
 
 func TestDiscardLeavesOtherResults(t *testing.T) {
