@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,15 +117,12 @@ func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
 	if mounts := in(t, lab, "b", "sh", "-c", "grep -E ' (debugfs|tracefs) ' /proc/mounts || true"); mounts != "" {
 		t.Errorf("it shows %s", mounts)
 	}
-	// For each thread: its name, its CPUs, its group.
-	const threads = `for t in /proc/[0-9]*/task/[0-9]*; do
-		echo $(cat $t/comm) $(grep Cpus_allowed_list $t/status | cut -f2) $(grep -E '(^0:|name=systemd):' $t/cgroup | tail -1 | cut -d: -f3); done`
+	// The service's thread gives itself its name, for which it may have to wait on a busy host.
+	labtest.Eventually(t, "the service's thread has its name", func() bool {
+		return slices.ContainsFunc(nodeThreads(t, lab, "b"), func(fields []string) bool { return fields[0] == "nines-serve" })
+	})
 	found := map[string]bool{}
-	for line := range strings.Lines(in(t, lab, "b", "sh", "-c", threads)) {
-		fields := strings.Fields(line)
-		if len(fields) != 3 {
-			continue // it ended meanwhile
-		}
+	for _, fields := range nodeThreads(t, lab, "b") {
 		name, cpus, group := fields[0], fields[1], fields[2]
 		want := services
 		switch {
@@ -150,6 +148,19 @@ func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
 		}
 	}
 	restartsWithSystemd(t, lab)
+}
+
+// nodeThreads are a node's threads: of each its name, its CPUs, its group.
+func nodeThreads(t *testing.T, lab *Lab, node string) (threads [][]string) {
+	t.Helper()
+	const script = `for t in /proc/[0-9]*/task/[0-9]*; do
+		echo $(cat $t/comm) $(grep Cpus_allowed_list $t/status | cut -f2) $(grep -E '(^0:|name=systemd):' $t/cgroup | tail -1 | cut -d: -f3); done`
+	for line := range strings.Lines(in(t, lab, node, "sh", "-c", script)) {
+		if fields := strings.Fields(line); len(fields) == 3 { // others ended meanwhile
+			threads = append(threads, fields)
+		}
+	}
+	return threads
 }
 
 // restartsWithSystemd: systemd stops its services before a container is restarted, and starts them

@@ -97,6 +97,17 @@ func (s *site) in(ns string, argv ...string) string {
 	return string(out)
 }
 
+// shown is what a command on the host shows, without its complaints: ip has one of each namespace that another test
+// removes at that moment.
+func (s *site) shown(argv ...string) string {
+	s.t.Helper()
+	out, err := s.within(s.host, argv...).Output()
+	if err != nil {
+		s.t.Fatalf("%v: %v", argv, err)
+	}
+	return string(out)
+}
+
 // nines runs nines on the host, which must succeed.
 func (s *site) nines(arguments ...string) string {
 	s.t.Helper()
@@ -143,7 +154,7 @@ func (s *site) state() string {
 	for _, argv := range [][]string{
 		{"ip", "-d", "link", "show"}, {"ip", "addr"}, {"ip", "route", "show", "table", "all"}, {"ip", "-6", "route", "show", "table", "all"}, {"ip", "rule"},
 	} {
-		fmt.Fprintf(&all, "%v\n%s\n", argv, s.in(s.host, argv...))
+		fmt.Fprintf(&all, "%v\n%s\n", argv, s.shown(argv...))
 	}
 	return all.String() + s.atUplink()
 }
@@ -153,12 +164,12 @@ func (s *site) atUplink() string {
 	s.t.Helper()
 	var all strings.Builder
 	for _, argv := range [][]string{{"tc", "qdisc", "show", "dev", s.uplink}, {"tc", "filter", "show", "dev", s.uplink, "ingress"}, {"tc", "filter", "show", "dev", s.uplink, "egress"}} {
-		fmt.Fprintf(&all, "%v\n%s\n", argv, s.in(s.host, argv...))
+		fmt.Fprintf(&all, "%v\n%s\n", argv, s.shown(argv...))
 	}
 	// The kernel joins groups of IPv6 in its own time.
-	addresses := strings.Split(s.in(s.host, "bridge", "fdb", "show", "dev", s.uplink), "\n")
+	addresses := strings.Split(s.shown("bridge", "fdb", "show", "dev", s.uplink), "\n")
 	fmt.Fprintf(&all, "addresses\n%s\n", slices.DeleteFunc(addresses, func(line string) bool { return strings.HasPrefix(line, "33:33") }))
-	for line := range strings.Lines(s.in(s.host, "ip", "-d", "link", "show", s.uplink)) {
+	for line := range strings.Lines(s.shown("ip", "-d", "link", "show", s.uplink)) {
 		if _, after, has := strings.Cut(line, "promiscuity "); has {
 			fmt.Fprintf(&all, "promiscuity %s\n", strings.Fields(after)[0])
 		}
