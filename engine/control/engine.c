@@ -419,6 +419,20 @@ json_t *engine_event(struct engine *e)
 	return NULL;
 }
 
+bool engine_look_for_peers(struct engine *e)
+{
+	bool some = false;
+	for (unsigned i = 0; i < e->port_count && !busy(e); i++) {
+		struct port *port = e->ports[i];
+		if (!port->ops->reconnect)
+			continue;
+		some = true;
+		if (!port_connected(port))
+			port->ops->reconnect(port);
+	}
+	return some;
+}
+
 void engine_interrupt(struct engine *e)
 {
 	if (e->trial)

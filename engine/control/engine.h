@@ -42,6 +42,10 @@ json_t *engine_event(struct engine *e);
 /* When the next progress is due, CLOCK_MONOTONIC ns; 0: never. */
 uint64_t engine_next_progress_ns(const struct engine *e);
 
+/* Lets ports that no thread polls look for peers that they have lost. True if there are such ports: call
+ * again soon, as a peer may leave without a word. */
+bool engine_look_for_peers(struct engine *e);
+
 /* Asks a running trial to end; engine_event still returns its answer. */
 void engine_interrupt(struct engine *e);
 

@@ -14,6 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+enum { PEERS_EVERY_MS = 100 };
+
 struct session {
 	struct engine *engine;
 	int in_fd, out_fd;
@@ -87,11 +89,13 @@ static void handle_events(struct session *s)
 		answer(s, event);
 }
 
-static int timeout_ms(const struct engine *e)
+/* How long to wait for commands and events; -1 for as long as it takes. The peer of an idle port may have
+ * refused it only because it was just starting, and may itself wait for this port. */
+static int timeout_ms(struct engine *e)
 {
 	uint64_t next = engine_next_progress_ns(e), now = clock_monotonic_ns();
 	if (next == 0)
-		return -1;
+		return engine_look_for_peers(e) ? PEERS_EVERY_MS : -1;
 	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
 }
 

@@ -68,6 +68,23 @@ func TestDPDKEveryPacketOfAPair(t *testing.T) {
 	}
 }
 
+// TestAnIdleClientLooksForItsServer: the server's trial waits for a client that no thread polls, and that lost it.
+func TestAnIdleClientLooksForItsServer(t *testing.T) {
+	generator, sink := startDPDK(t, "", true), startDPDK(t, "", true)
+	socket := filepath.Join(t.TempDir(), "a.sock")
+	server := dpdkPort("rx", "", "net_memif0,role=server,socket-abstract=no,socket="+socket, 64)
+	open(t, sink.Client, server)
+	open(t, generator.Client, dpdkPort("tx", "rx", "net_memif0,socket-abstract=no,socket="+socket, 64))
+	for range 2 {
+		sent, received := pair(t, generator.Client, sink.Client)
+		checkPair(t, sent, received)
+		if err := sink.ClosePort("rx"); err != nil {
+			t.Fatal(err)
+		}
+		open(t, sink.Client, server)
+	}
+}
+
 // TestDPDKWithKernel connects a tap device of DPDK to the engine's own sockets.
 func TestDPDKWithKernel(t *testing.T) {
 	ns := direct(t, 1500).generator
