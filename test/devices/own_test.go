@@ -79,7 +79,8 @@ func TestARefusalSaysWhereAndWhy(t *testing.T) {
 	}{
 		{"MTU", "vxlan", []string{vxlan("1450", "10.8.0.2"), "traffic.frame_bytes=1518"},
 			[]string{"probes ended at left:lan: they are larger than the MTU (PKT_TOO_BIG)", "left:wan sent 0"}, "ended at right"},
-		{"neighbour", "vxlan", []string{vxlan("1450", "10.8.0.77")}, []string{"probes ended at left:vx: the neighbour did not answer ARP", "(NEIGH_"}, "ended at right"},
+		// The kernel asks for a neighbour three times, a second apart, before it drops what waits for it.
+		{"neighbour", "vxlan", []string{vxlan("1450", "10.8.0.77"), "traffic.path_timeout=6s"}, []string{"probes ended at left:vx: the neighbour did not answer ARP", "(NEIGH_"}, "ended at right"},
 		{"checksum", "c-forwarder", []string{own, router(", spoil")},
 			[]string{"probes ended at loadgen:rx: their UDP checksum is wrong (UDP_CSUM)", "Udp.InCsumErrors"}, "ended at dut"},
 		{"no program", "c-forwarder", []string{own, "topology.nodes.dut.services=[]"},
