@@ -334,6 +334,6 @@ func (c *cluster) requests(name, request string) {
 }
 
 func (c *cluster) agentLog() string {
-	out, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "logs", "daemonset/nines-agent", "--tail", "5")
+	out, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "logs", "--selector", "app=nines-agent", "--prefix", "--tail", "5")
 	return out
 }
