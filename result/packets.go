@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -68,8 +69,17 @@ func writePackets(out io.Writer, packets *Packets) error {
 	return errors.Join(err, w.Close())
 }
 
+// WhyNoPackets says why a trial that recorded its packets has no packets.parquet; empty if it recorded none.
+func (f Folder) WhyNoPackets() string {
+	details, err := f.Details()
+	if err != nil || details.Recording == nil {
+		return ""
+	}
+	return strings.Join(details.Recording.Problems, "; ")
+}
+
 // Packets reads packets.parquet: visit gets some rows at a time, valid until it returns. It returns
-// whether the recording is complete, and fs.ErrNotExist if the packets were not recorded.
+// whether the recording is complete, and fs.ErrNotExist if the packets were not recorded, or not kept (WhyNoPackets).
 func (f Folder) Packets(visit func([]Packet) error) (complete bool, err error) {
 	lookup, err := readParquet(f, PacketsFile, []string{PacketsSchema, packetsSchemaV1}, visit)
 	if err != nil {

@@ -353,6 +353,9 @@ func TestPacketsThatDoNotFitAreDropped(t *testing.T) {
 	if _, err := folder.Packets(nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the packets: %v", err)
 	}
+	if why := folder.WhyNoPackets(); why != "the disk has no room for packets.parquet" {
+		t.Errorf("why: %q", why)
+	}
 	details, err := folder.Details()
 	if err != nil {
 		t.Fatal(err)

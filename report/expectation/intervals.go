@@ -75,6 +75,9 @@ func (g *gatherer) spacedOf(t result.Trial, q expect.Quantity) (spaced, error) {
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if why := g.result.TrialFolder(t.ID).WhyNoPackets(); why != "" {
+			return spaced{}, exit.Wrongf("%s: trial %s has no packets: %s", q, t.ID, why)
+		}
 		return spaced{}, exit.Wrongf("%s: trial %s did not record when its packets came: measure with 'traffic: {packets: record}'", q, t.ID)
 	case err != nil:
 		return spaced{}, err

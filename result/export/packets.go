@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,11 +14,13 @@ import (
 
 // WritePackets copies the packets of the only trial that has them.
 func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
-	var found string
+	var found, why string
 	for _, t := range trials {
-		_, path, err := r.TrialFolder(t.ID).Path(result.PacketsFile)
+		folder := r.TrialFolder(t.ID)
+		_, path, err := folder.Path(result.PacketsFile)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
+			why = cmp.Or(why, folder.WhyNoPackets())
 		case err != nil:
 			return err
 		case found != "":
@@ -26,7 +29,10 @@ func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
 			found = path
 		}
 	}
-	if found == "" {
+	switch {
+	case found == "" && why != "":
+		return exit.Wrongf("the packets were recorded, but not kept: %s", why)
+	case found == "":
 		return exit.Wrongf("the packets were not recorded individually; set traffic.packets in the experiment file")
 	}
 	file, err := os.Open(found)
